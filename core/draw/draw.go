@@ -108,6 +108,21 @@ func compile(t plan.Transform, r plan.RNG, channels *uint8) (transform, error) {
 		return compileRandomApply(t, r, *channels)
 	case plan.ColorJitter:
 		return compileColorJitter(t, r), nil
+	case plan.RandomPhotometricDistort:
+		return compilePhotometricDistort(t, r, *channels), nil
+	case plan.RandomChannelPermutation:
+		return channelPermutation(*channels), nil
+	case plan.RandomResize:
+		filter, err := filterOf(t.Filter)
+		return randomResize{t.Sizes, filter}, err
+	case plan.RandomShortestSize:
+		filter, err := filterOf(t.Filter)
+		return randomShortestSize{t.Sizes, t.MaxSize, filter}, err
+	case plan.ScaleJitter:
+		filter, err := filterOf(t.Filter)
+		return scaleJitter{t, filter}, err
+	case plan.RandomZoomOut:
+		return compileZoomOut(t, *channels)
 	case plan.Augment:
 		return compileAugment(t)
 	case plan.AutoAugment:

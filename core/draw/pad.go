@@ -68,3 +68,33 @@ func (t pad) draw(dst []recipe.Step, in recipe.Size, _ *Source) ([]recipe.Step, 
 
 func (t pad) random() bool  { return false }
 func (t pad) stepsMax() int { return 1 }
+
+// zoomOut is v2's RandomZoomOut.
+type zoomOut struct {
+	p       float32
+	sides   [2]float64
+	padding padding
+}
+
+func compileZoomOut(t plan.RandomZoomOut, channels uint8) (transform, error) {
+	p, err := newPadding(t.Fill, plan.Constant, channels)
+	return zoomOut{float32(t.P), t.Sides, p}, err
+}
+
+func (t zoomOut) draw(dst []recipe.Step, in recipe.Size, r *Source) ([]recipe.Step, recipe.Size, error) {
+	if r.MT.Rand() >= t.p {
+		return dst, in, nil
+	}
+	ratio := between(r, t.sides)
+	whole, err := sizeOf(plan.RandomZoomOut{}.Op(), int64(float32(in.Width)*ratio), int64(float32(in.Height)*ratio))
+	if err != nil {
+		return dst, in, err
+	}
+	across, down := whole.Width-in.Width, whole.Height-in.Height
+	left := int32(float32(across) * r.MT.Rand())
+	top := int32(float32(down) * r.MT.Rand())
+	return t.padding.add(dst, in, plan.Sides{Left: left, Top: top, Right: across - left, Bottom: down - top})
+}
+
+func (t zoomOut) random() bool  { return true }
+func (t zoomOut) stepsMax() int { return 1 }

@@ -58,3 +58,67 @@ func (t resize) resized(in recipe.Size) (recipe.Size, error) {
 	}
 	return sizeOf(plan.Resize{}.Op(), newLong, newShort)
 }
+
+// randomResize is v2's RandomResize.
+type randomResize struct {
+	sizes  [2]int32
+	filter recipe.Filter
+}
+
+func (t randomResize) draw(dst []recipe.Step, in recipe.Size, r *Source) ([]recipe.Step, recipe.Size, error) {
+	size := t.sizes[0] + int32(r.MT.Randint(uint64(t.sizes[1]-t.sizes[0])))
+	return resize{[]int32{size}, 0, t.filter}.draw(dst, in, r)
+}
+
+func (t randomResize) random() bool  { return true }
+func (t randomResize) stepsMax() int { return 1 }
+
+// randomShortestSize is v2's RandomShortestSize.
+type randomShortestSize struct {
+	sizes   []int32
+	longest int32 // 0 if there is none
+	filter  recipe.Filter
+}
+
+func (t randomShortestSize) draw(dst []recipe.Step, in recipe.Size, r *Source) ([]recipe.Step, recipe.Size, error) {
+	size := t.sizes[r.MT.Randint(uint64(len(t.sizes)))]
+	ratio := float64(size) / float64(min(in.Width, in.Height))
+	if t.longest != 0 {
+		ratio = min(ratio, float64(t.longest)/float64(max(in.Width, in.Height)))
+	}
+	to, err := sizeOf(plan.RandomShortestSize{}.Op(), int64(float64(in.Width)*ratio), int64(float64(in.Height)*ratio))
+	if err != nil {
+		return dst, in, err
+	}
+	dst, to = resized(dst, in, to, t.filter)
+	return dst, to, nil
+}
+
+func (t randomShortestSize) random() bool  { return true }
+func (t randomShortestSize) stepsMax() int { return 1 }
+
+// scaleJitter is v2's ScaleJitter.
+type scaleJitter struct {
+	plan.ScaleJitter
+	filter recipe.Filter
+}
+
+func (t scaleJitter) draw(dst []recipe.Step, in recipe.Size, r *Source) ([]recipe.Step, recipe.Size, error) {
+	scale := between(r, t.Scale)
+	within := min(float64(t.Target[1])/float64(in.Height), float64(t.Target[0])/float64(in.Width))
+	ratio := float32(within) * scale
+	to, err := sizeOf(t.Op(), int64(float32(in.Width)*ratio), int64(float32(in.Height)*ratio))
+	if err != nil {
+		return dst, in, err
+	}
+	dst, to = resized(dst, in, to, t.filter)
+	return dst, to, nil
+}
+
+func (t scaleJitter) random() bool  { return true }
+func (t scaleJitter) stepsMax() int { return 1 }
+
+// between draws as low + torch.rand(1) * (high - low) does.
+func between(r *Source, of [2]float64) float32 {
+	return float32(r.MT.Rand()*float32(of[1]-of[0])) + float32(of[0])
+}

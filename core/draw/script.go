@@ -308,8 +308,15 @@ func (c *scriptCompiler) draw(d plan.Draw) (number, error) {
 		generator int
 		number
 	}{
-		plan.TorchRand:    {0, func(f *Frame) uint64 { return bitsOf(float64(f.source.MT.Rand())) }},
-		plan.TorchBelow:   {0, below(torch, (*rng.MT19937).Randint, limit)},
+		plan.TorchRand:  {0, func(f *Frame) uint64 { return bitsOf(float64(f.source.MT.Rand())) }},
+		plan.TorchBelow: {0, below(torch, (*rng.MT19937).Randint, limit)},
+		plan.TorchMultinomial: {0, func(f *Frame) uint64 {
+			place, sure := f.source.MT.Multinomial(d.Weights)
+			if !sure {
+				f.fail("two weights that rounding decides between")
+			}
+			return uint64(place)
+		}},
 		plan.PythonRandom: {1, func(f *Frame) uint64 { return bitsOf(f.source.Python.Random()) }},
 		plan.PythonBelow:  {1, below(python, (*rng.MT19937).PythonBelow, limit)},
 		plan.PythonGauss:  {1, func(f *Frame) uint64 { return bitsOf(f.source.Python.Gauss()) }},

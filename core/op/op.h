@@ -12,7 +12,7 @@
 #include "passes.h"
 
 enum {
-    GL_PASSES_MAX = 16,
+    GL_PASSES_MAX = 32,
     GL_PATCHES_MAX = 8,
     /* Pixels of any image on the way, and of what is between the two passes of a resize.  Pillow refuses far smaller
      * files as bombs, and has no memory for larger images on most machines.  So far below 2^31 that a loop that takes many

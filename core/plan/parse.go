@@ -486,6 +486,22 @@ func transform(n node, channels int) Transform {
 		t = randomApply(f, channels)
 	case ColorJitter{}.Op():
 		t = colorJitter(f)
+	case RandomPhotometricDistort{}.Op():
+		t = RandomPhotometricDistort{
+			P: f.get("p").float(), Brightness: interval(f.get("brightness"), 0, scaleMax),
+			Contrast: interval(f.get("contrast"), 0, scaleMax), Saturation: interval(f.get("saturation"), 0, scaleMax),
+			Hue: interval(f.get("hue"), -0.5, 0.5), Tensor: f.get("tensor").bool(), Fused: f.get("fused").bool(),
+		}
+	case RandomChannelPermutation{}.Op():
+		t = RandomChannelPermutation{}
+	case RandomResize{}.Op():
+		t = RandomResize{sizesBetween(f.get("sizes")), filter(f.get("filter"))}
+	case RandomShortestSize{}.Op():
+		t = randomShortestSize(f)
+	case ScaleJitter{}.Op():
+		t = ScaleJitter{pairOf(f.get("target")), interval(f.get("scale"), 0, scaleMax), filter(f.get("filter"))}
+	case RandomZoomOut{}.Op():
+		t = RandomZoomOut{f.get("p").float(), interval(f.get("sides"), 1, scaleMax), fill(f.get("fill"), channels)}
 	case Augment{}.Op():
 		t = augment(f)
 	case AutoAugment{}.Op():
@@ -524,6 +540,38 @@ func resize(f *fields) Resize {
 		limit.fail("not together with height and width")
 	case len(t.Size) == 1 && !limit.isNull() && t.MaxSize <= t.Size[0]:
 		limit.fail("want more than size, %d, got %d", t.Size[0], t.MaxSize)
+	}
+	return t
+}
+
+// pairOf is two sizes.
+func pairOf(n node) (v [2]int32) {
+	for i, each := range n.listOf(2) {
+		v[i] = int32(each.int(1, SizeMax))
+	}
+	return v
+}
+
+// sizesBetween are a size, and one above.
+func sizesBetween(n node) [2]int32 {
+	v := pairOf(n)
+	if v[0] >= v[1] {
+		n.fail("want the lower end first, got %d and %d", v[0], v[1])
+	}
+	return v
+}
+
+func randomShortestSize(f *fields) RandomShortestSize {
+	sizes, limit := f.get("sizes"), f.get("max_size")
+	t := RandomShortestSize{Filter: filter(f.get("filter"))}
+	for _, n := range sizes.list() {
+		t.Sizes = append(t.Sizes, int32(n.int(1, SizeMax)))
+	}
+	if len(t.Sizes) == 0 {
+		sizes.fail("want at least one")
+	}
+	if !limit.isNull() {
+		t.MaxSize = int32(limit.int(1, SizeMax))
 	}
 	return t
 }

@@ -278,13 +278,31 @@ func (p scriptParser) int(f *fields, name string) Expr {
 }
 
 var drawTypes = map[DrawKind]struct {
-	own  bool // which generator comes first
-	args int
-	of   Type
+	own    bool // which generator comes first
+	args   int
+	floats bool // in place of these any number of weights
+	of     Type
 }{
-	PythonRandom: {of: Float}, PythonGauss: {of: Float}, NumPyRandom: {of: Float}, TorchRand: {of: Float},
+	TorchMultinomial: {floats: true, of: Int},
+	PythonRandom:     {of: Float}, PythonGauss: {of: Float}, NumPyRandom: {of: Float}, TorchRand: {of: Float},
 	PythonBelow: {args: 1, of: Int}, NumPyBelow: {args: 1, of: Int}, TorchBelow: {args: 1, of: Int},
 	OwnRandom: {own: true, of: Float}, OwnBelow: {own: true, args: 1, of: Int},
+}
+
+// probabilities are the weights behind the name of a draw.
+func probabilities(n node, items []any) (made []float64) {
+	total := 0.0
+	for _, each := range n.listOf(len(items))[1:] {
+		v := each.float()
+		if v < 0 || v > scaleMax*scaleMax || float64(float32(v)) != v {
+			each.fail("want a float32 from 0 on, got %g", v)
+		}
+		made, total = append(made, v), total+v
+	}
+	if total == 0 {
+		n.fail("want a weight above 0")
+	}
+	return made
 }
 
 // drawOr is a draw, or an expression.
@@ -296,6 +314,10 @@ func (p scriptParser) drawOr(n node) Expr {
 			before := 1
 			if row.own {
 				before++
+			}
+			if row.floats {
+				d.Weights = probabilities(n, items)
+				return d
 			}
 			args := n.listOf(before + row.args)
 			if row.own {

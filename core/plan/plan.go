@@ -374,6 +374,33 @@ type Resize struct {
 	Filter  Filter
 }
 
+// RandomResize is torchvision's, of v2: the shorter edge becomes one of Sizes[0] ... Sizes[1] - 1.
+type RandomResize struct {
+	Sizes  [2]int32
+	Filter Filter
+}
+
+// RandomShortestSize is torchvision's, of v2: the shorter edge becomes about one of Sizes.
+type RandomShortestSize struct {
+	Sizes   []int32
+	MaxSize int32 // upper limit of the longer edge; 0 if there is none
+	Filter  Filter
+}
+
+// ScaleJitter is torchvision's, of v2: the largest size within Target, [width, height], times a number.
+type ScaleJitter struct {
+	Target [2]int32
+	Scale  [2]float64
+	Filter Filter
+}
+
+// RandomZoomOut is torchvision's, of v2: a border that makes an image so many times as large.
+type RandomZoomOut struct {
+	P     float64
+	Sides [2]float64
+	Fill  []uint8 // one value, or one a channel
+}
+
 // CenterCrop is torchvision's CenterCrop.
 type CenterCrop struct{ Size HeightWidth }
 
@@ -429,6 +456,17 @@ type ColorJitter struct {
 	Tensor bool // of uint8 tensors, whose arithmetic is torch's
 	Fused  bool // then: torch adds a multiple with one rounding
 }
+
+// RandomPhotometricDistort is torchvision's, of v2: each change happens with probability P.
+type RandomPhotometricDistort struct {
+	P                                     float64
+	Brightness, Contrast, Saturation, Hue [2]float64
+
+	Tensor, Fused bool // as ColorJitter's
+}
+
+// RandomChannelPermutation is torchvision's, of v2.
+type RandomChannelPermutation struct{}
 
 // Augment is torchvision's RandAugment or TrivialAugmentWide.
 type Augment struct {
@@ -506,6 +544,24 @@ func (RandomApply) Op() string { return "random_apply" }
 
 // Op implements Transform.
 func (ColorJitter) Op() string { return "color_jitter" }
+
+// Op implements Transform.
+func (RandomPhotometricDistort) Op() string { return "random_photometric_distort" }
+
+// Op implements Transform.
+func (RandomChannelPermutation) Op() string { return "random_channel_permutation" }
+
+// Op implements Transform.
+func (RandomResize) Op() string { return "random_resize" }
+
+// Op implements Transform.
+func (RandomShortestSize) Op() string { return "random_shortest_size" }
+
+// Op implements Transform.
+func (ScaleJitter) Op() string { return "random_scale_jitter" }
+
+// Op implements Transform.
+func (RandomZoomOut) Op() string { return "random_zoom_out" }
 
 // Op implements Transform.
 func (Augment) Op() string { return "augment" }

@@ -137,6 +137,7 @@ type Draw struct {
 	Kind      DrawKind
 	Generator int // of Script.Generators, for the draws from these
 	Args      []Expr
+	Weights   []float64 // of TorchMultinomial
 	Of        Type
 }
 
@@ -195,8 +196,12 @@ const (
 	NumPyBelow   DrawKind = "numpy.randint"    // of range(n)
 	TorchRand    DrawKind = "torch.rand"       // torch.rand(1).item()
 	TorchBelow   DrawKind = "torch.randint"    // torch.randint(n, (1,)).item()
-	OwnRandom    DrawKind = "own.random"       // generator.random(), of one of Script.Generators
-	OwnBelow     DrawKind = "own.randbelow"    // of range(n), by one of these
+
+	// torch.multinomial(torch.tensor(weights), 1).item(), of float32 weights from 0 on that are not all 0.
+	TorchMultinomial DrawKind = "torch.multinomial"
+
+	OwnRandom DrawKind = "own.random"    // generator.random(), of one of Script.Generators
+	OwnBelow  DrawKind = "own.randbelow" // of range(n), by one of these
 )
 
 // OperationName is what an Operation does.

@@ -142,6 +142,29 @@ func (m *MT19937) shuffleInsideOut(dst []int64) {
 	}
 }
 
+// Multinomial draws a place as torch.multinomial(weights, 1) does: the largest of weight / exponential, in float32. It is not
+// sure where two of these are so near that rounding decides. Some weight is above 0.
+func (m *MT19937) Multinomial(weights []float64) (place int, sure bool) {
+	best, second := -1.0, -1.0
+	sure = true
+	for k, weight := range weights {
+		u := float64(m.Uint64()&(1<<53-1)) * 0x1p-53
+		score := weight / -math.Log1p(-u)
+		if u == 0 {
+			sure = false
+		}
+		if score > best {
+			place, best, second = k, score, best
+		} else if score > second {
+			second = score
+		}
+	}
+	return place, sure && second < best*(1-multinomialNear)
+}
+
+// multinomialNear is more than what roundings to float32 come to.
+const multinomialNear = 0x1p-20
+
 // refill makes the next 624 words.
 func (m *MT19937) refill() {
 	s := &m.state

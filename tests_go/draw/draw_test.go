@@ -223,6 +223,8 @@ func augments() []plan.Transform {
 	about := plan.Placed{Filter: plan.Bilinear, Fill: []uint8{0}}
 	jitter := plan.ColorJitter{Brightness: &[2]float64{0, 2}, Hue: &[2]float64{-0.5, 0.5}}
 	return []plan.Transform{
+		plan.RandomPhotometricDistort{P: 0.5, Contrast: [2]float64{0, 2}, Hue: [2]float64{-0.5, 0.5}, Tensor: true},
+		plan.RandomChannelPermutation{},
 		plan.ColorJitter{Contrast: &[2]float64{0, 2}, Hue: &[2]float64{-0.5, 0.5}, Tensor: true},
 		plan.RandomApply{P: 0.5, Transforms: []plan.Transform{jitter, plan.Steps{Wire: equalize}}},
 		plan.Augment{Rounds: 3, API: plan.V1, Choices: []plan.Choice{

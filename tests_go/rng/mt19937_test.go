@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"math"
 	"math/big"
 	"math/rand/v2"
 	"os"
@@ -85,6 +86,25 @@ func TestDrawsAreTorchs(t *testing.T) {
 		}
 		state := sha256.Sum256(store(t, &m))
 		require.Equal(t, w.State, hex.EncodeToString(state[:]), "seed %d", w.Seed)
+	}
+}
+
+// Numbers of weights that torch.multinomial takes for granted are in tests_py/parity/test_containers_equal.py.
+func TestAPlaceByWeightsIsSureUnlessTwoAreAlike(t *testing.T) {
+	m := rng.New(1)
+	before := m
+	place, sure := m.Multinomial([]float64{0, 0.5, 0})
+	require.Equal(t, 1, place)
+	require.True(t, sure)
+	require.Equal(t, before.Drawn()+6, m.Drawn())
+	exponential := func(of *rng.MT19937) float64 { return -math.Log1p(-float64(of.Uint64()&(1<<53-1)) * 0x1p-53) }
+	for _, off := range []float64{0, 0x1p-22, 0x1p-18} {
+		again := before
+		weights := []float64{exponential(&again), exponential(&again) * (1 - off)}
+		again = before
+		place, sure = again.Multinomial(weights)
+		require.Equal(t, 0, place)
+		require.Equal(t, off > 0x1p-20, sure)
 	}
 }
 

@@ -65,6 +65,16 @@ def every_time(api: Any) -> dict[str, Any]:
     }
 
 
+@pytest.mark.parametrize("tensor", [False, True])
+@pytest.mark.parametrize("each", [v2.RandomPhotometricDistort(), v2.RandomChannelPermutation()])
+def test_colours_of_v2_alone(kinds: Path, each: Any, tensor: bool) -> None:
+    steps = [v2.ToImage(), each] if tensor else [each, T.ToTensor()]
+    dataset = ImageFolder(str(kinds), v2.Compose([v2.Resize((20, 21)), *steps]))
+    assert in_go(dataset)
+    for num_workers in (0, 1, 3):
+        check(Program(loader_of(dataset, batch_size=7, shuffle=True, num_workers=num_workers), epochs=3))
+
+
 @APIS
 @pytest.mark.parametrize("name", every_time(T))
 def test_each_is_torchvisions(kinds: Path, api: Any, name: str) -> None:
@@ -76,6 +86,11 @@ def test_each_is_torchvisions(kinds: Path, api: Any, name: str) -> None:
     assert in_go(dataset)
     check(Program(loader_of(dataset, batch_size=7, shuffle=True), epochs=5))
     check(Program(loader_of(dataset, batch_size=7, shuffle=True, num_workers=2), epochs=2))
+
+
+RANGE = st.sampled_from([(0.5, 0.9), (0, 3.0), (1.5, 1.5)])
+HUES = st.sampled_from([(-0.5, 0.5), (0.1, 0.2), (-0.05, 0)])
+DISTORTION = st.builds(v2.RandomPhotometricDistort, RANGE, RANGE, RANGE, HUES, PROBABILITY)
 
 
 @st.composite
@@ -95,7 +110,8 @@ def augmented(draw: st.DrawFn) -> tuple[Any, list[Any]]:
         st.builds(api.RandomResizedCrop, st.tuples(st.integers(8, 40), st.integers(8, 40))),
     )
     maybe = st.builds(api.RandomApply, st.lists(each, min_size=1, max_size=1), PROBABILITY)
-    return api, [*draw(st.lists(st.one_of(each, maybe), max_size=2)), api.CenterCrop((20, 21))]
+    more = [DISTORTION, st.just(v2.RandomChannelPermutation())] if api is v2 else []
+    return api, [*draw(st.lists(st.one_of(each, maybe, *more), max_size=2)), api.CenterCrop((20, 21))]
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
@@ -116,6 +132,8 @@ JITTER = st.builds(v2.ColorJitter, FACTOR, FACTOR, FACTOR, st.sampled_from([0, 0
     jitters=st.lists(
         st.one_of(
             JITTER,
+            DISTORTION,
+            st.just(v2.RandomChannelPermutation()),
             st.builds(lambda each, p: v2.RandomApply([each, v2.RandomHorizontalFlip()], p), JITTER, PROBABILITY),
         ),
         min_size=1,

@@ -61,13 +61,28 @@ def geometry(api: Any) -> st.SearchStrategy[Any]:
         st.builds(api.Pad, BORDERS.map(lambda b: list(b) if isinstance(b, tuple) else b), FILL),
         st.just(api.Grayscale(3)),
         st.just(nn.Identity()),
+        *(random_sizes(st.sampled_from(FILTERS), FILL) if api is v2 else ()),
     )
+
+
+def random_sizes(filters: Any, fill: Any, tensor: bool = False) -> list[Any]:
+    """v2's transforms that draw the size that they make of an image."""
+    largest = st.none() if tensor else st.none() | EDGE
+    resized = [
+        st.builds(lambda low, more, mode: v2.RandomResize(low, low + more, mode), EDGE, st.integers(1, 20), filters),
+        st.builds(v2.RandomShortestSize, st.lists(EDGE, min_size=1, max_size=3), largest, filters),
+    ]
+    if not tensor:  # some are too small for any image
+        ranges = st.sampled_from([(0.1, 2.0), (0.7, 0.7), (0.0, 0.3), (1, 1.5)])
+        resized.append(st.builds(v2.ScaleJitter, PAIR, ranges, filters))
+    sides = st.sampled_from([(1.0, 2.0), (1, 1), (1.3, 1.31)])
+    return [*resized, st.builds(v2.RandomZoomOut, fill, sides, PROBABILITY)]
 
 
 @st.composite
 def pipelines(draw: st.DrawFn) -> Any:
     api = draw(st.sampled_from([T, v2]))
-    steps = draw(st.lists(geometry(api), max_size=3))  # an image may take 16 passes
+    steps = draw(st.lists(geometry(api), max_size=3))
     # Samples of one batch need one size.
     last = draw(
         st.one_of(
@@ -120,6 +135,7 @@ def tensor_pipelines(draw: st.DrawFn) -> Any:
         st.builds(v2.Pad, borders, number, modes),
         st.builds(v2.RandomHorizontalFlip, PROBABILITY),
         st.builds(v2.RandomVerticalFlip, PROBABILITY),
+        *random_sizes(filters, number.map(lambda each: each or 0), tensor=True),
     )
     steps = draw(st.lists(geometry, max_size=3))
     last = draw(

@@ -503,7 +503,7 @@ def with_attribute(transform: Any, name: str) -> Any:
         ([with_attribute(T.RandomCrop(3), "get_params"), T.ToTensor()], "hides"),
         ([with_attribute(v2.RandomCrop(3), "make_params"), T.ToTensor()], "hides"),
         ([with_attribute(v2.Resize(3), "transform"), T.ToTensor()], "hides"),
-        ([T.RandomCrop(1, padding=1)] * 5 + [T.ToTensor()], "at most 16 passes"),
+        ([T.RandomCrop(1, padding=1)] * 11 + [T.ToTensor()], "at most 32 passes"),
         ([T.CenterCrop(20_000), T.ToTensor()], "MAX_IMAGE_PIXELS"),
     ],
     ids=lambda value: value if isinstance(value, str) else None,

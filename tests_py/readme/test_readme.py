@@ -200,6 +200,10 @@ def each_of(names: tuple[str, ...]) -> Callable[[Path], Iterator[data.Dataset[An
     return make
 
 
+def stacked(crops: Any) -> torch.Tensor:
+    return torch.stack([v1.functional.to_tensor(crop) for crop in crops])
+
+
 def pillow_blur(image: Image.Image) -> Image.Image:
     return image.filter(ImageFilter.GaussianBlur(1.5))
 
@@ -650,7 +654,7 @@ TRANSFORMS: Table = [
     ),
     (
         "containers",
-        "`Compose`, `RandomApply`, `nn.Sequential`, `Identity`; `RandomChoice` of v1",
+        "`Compose`, `RandomApply`, `RandomChoice`, `RandomOrder`, v1 and v2; `nn.Sequential`, `Identity`",
         lambda root: (
             image_folder(root, transform)
             for transform in (
@@ -658,7 +662,11 @@ TRANSFORMS: Table = [
                 v2.Compose([v2.Identity(), *TAIL]),
                 v1.Compose([v1.RandomApply([v1.RandomInvert()]), *TAIL]),
                 v2.Compose([v2.RandomApply([v2.RandomInvert()]), *TAIL]),
-                v1.Compose([v1.Resize((8, 8)), v1.RandomChoice([v1.RandomInvert(), v1.ColorJitter(0.2)]), *TAIL]),
+                *(
+                    v1.Compose([v1.Resize((8, 8)), kind([v1.RandomInvert(), v1.ColorJitter(0.2)]), *TAIL])
+                    for api in (v1, v2)
+                    for kind in (api.RandomChoice, api.RandomOrder)
+                ),
             )
         ),
     ),
@@ -671,6 +679,36 @@ TRANSFORMS: Table = [
         "colour, v1 and v2",
         ", ".join(f"`{name}`" for name in COLOUR),
         each_of(COLOUR),
+    ),
+    (
+        "colour, v2",
+        "`RandomPhotometricDistort`, `RandomChannelPermutation`",
+        lambda root: (
+            image_folder(root, v2.Compose([v2.Resize((9, 9)), step, *TAIL]))
+            for step in (v2.RandomPhotometricDistort(), v2.RandomChannelPermutation())
+        ),
+    ),
+    (
+        "sizes that are drawn, v2",
+        "`RandomResize`, `RandomShortestSize`, `ScaleJitter`, `RandomZoomOut`",
+        lambda root: (
+            image_folder(root, v2.Compose([step, v2.CenterCrop(8), *TAIL]))
+            for step in (
+                v2.RandomResize(8, 12),
+                v2.RandomShortestSize([8, 9], 20),
+                v2.ScaleJitter((9, 9)),
+                v2.RandomZoomOut(),
+            )
+        ),
+    ),
+    (
+        "several crops, v1 and v2",
+        "`FiveCrop`, `TenCrop`, and what puts their images in one tensor",
+        lambda root: (
+            image_folder(root, v1.Compose([step, v1.Lambda(stacked)]))
+            for api in (v1, v2)
+            for step in (api.FiveCrop(8), api.TenCrop(8))
+        ),
     ),
     (
         "policies, v1 and v2",
@@ -714,8 +752,9 @@ TRANSFORMS: Table = [
     ),
     (
         "geometry of uint8 tensors, v2",
-        "`Resize` and `RandomResizedCrop` (bilinear and bicubic, antialiased), `CenterCrop`, `RandomCrop` and `Pad` "
-        "with one number or the edge, after `ToImage` or `PILToTensor`",
+        "`Resize`, `RandomResizedCrop`, `RandomResize` and `RandomShortestSize` without `max_size` (bilinear and bicubic, "
+        "antialiased), `CenterCrop`, `RandomCrop` and `Pad` with one number or the edge, `RandomZoomOut` with one "
+        "number, after `ToImage` or `PILToTensor`",
         lambda root: (
             image_folder(root, v2.Compose([maker, step, v2.CenterCrop(4), v2.ToDtype(torch.float32, scale=True)]))
             for maker in (v2.ToImage(), v2.PILToTensor(), v1.PILToTensor())
@@ -723,17 +762,26 @@ TRANSFORMS: Table = [
                 v2.Resize(8),
                 v2.Resize(8, v2.InterpolationMode.BICUBIC),
                 v2.RandomResizedCrop(8),
+                v2.RandomResize(8, 12),
+                v2.RandomShortestSize([8, 9]),
                 v2.RandomCrop(4, padding=2),
                 v2.Pad(3, padding_mode="edge"),
+                v2.RandomZoomOut(7),
             )
         ),
     ),
     (
         "colours of uint8 tensors, v2",
-        "`ColorJitter`, alone or in a `RandomApply`, if an earlier step fixes the size",
+        "`ColorJitter`, alone or in a `RandomApply`, and `RandomPhotometricDistort`, if an earlier step fixes the size; "
+        "`RandomChannelPermutation`",
         lambda root: (
             image_folder(root, v2.Compose([v2.Resize((9, 9)), v2.ToImage(), step]))
-            for step in (v2.ColorJitter(0.4, 0.4, 0.4, 0.1), v2.RandomApply([v2.ColorJitter(0.4)], 0.8))
+            for step in (
+                v2.ColorJitter(0.4, 0.4, 0.4, 0.1),
+                v2.RandomApply([v2.ColorJitter(0.4)], 0.8),
+                v2.RandomPhotometricDistort(),
+                v2.RandomChannelPermutation(),
+            )
         ),
     ),
     (

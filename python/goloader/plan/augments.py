@@ -86,6 +86,45 @@ class ColorJitter(T.Geometry):
 
 
 @dataclass(frozen=True)
+class PhotometricDistort(T.Geometry):
+    """v2's RandomPhotometricDistort: each change happens where torch.rand gives less than p.
+
+    fused  as ColorJitter's
+    """
+
+    op: ClassVar[str] = "random_photometric_distort"
+    random: ClassVar[bool] = True
+    passes: ClassVar[int] = 5
+    p: float
+    brightness: Range
+    contrast: Range
+    saturation: Range
+    hue: Range
+    fused: bool | None = None
+
+    def to_plan(self) -> dict[str, Any]:
+        return super().to_plan() | {"tensor": self.fused is not None, "fused": bool(self.fused)}
+
+    def needs(self) -> tuple[str, ...]:
+        return (
+            "torch.rand",
+            "torch.randperm",
+            *ColorJitter(self.brightness, self.contrast, self.saturation, self.hue, self.fused).needs(),
+        )
+
+
+@dataclass(frozen=True)
+class ChannelPermutation(T.Geometry):
+    """v2's RandomChannelPermutation."""
+
+    op: ClassVar[str] = "random_channel_permutation"
+    random: ClassVar[bool] = True
+
+    def needs(self) -> tuple[str, ...]:
+        return ("torch.randperm",)
+
+
+@dataclass(frozen=True)
 class Choice:
     """An operation: its steps at each level, with both signs if one is drawn."""
 
@@ -180,17 +219,27 @@ def _pillow_steps() -> Any:
 
 
 def _color_jitter(api: T.Api, each: Any, channels: int, size: T.Size | None) -> T.Geometry:
-    ranges = []
-    for name in ("brightness", "contrast", "saturation", "hue"):
-        drawn = getattr(each, name)
-        if drawn is not None:
-            low, high = drawn
-            least, most = (-0.5, 0.5) if name == "hue" else (0.0, T.SCALE_MAX)
-            if type(low) not in (int, float) or type(high) not in (int, float) or not least <= low <= high <= most:
-                raise ValueError(f"{name} is {drawn!r}")
-            drawn = (float(low), float(high))
-        ranges.append(drawn)
-    return ColorJitter(*ranges)
+    brightness, contrast, saturation, hue = (
+        None if getattr(each, name) is None else _range(each, name) for name in _JITTERED
+    )
+    return ColorJitter(brightness, contrast, saturation, hue)
+
+
+_JITTERED = ("brightness", "contrast", "saturation", "hue")
+
+
+def _range(each: Any, name: str) -> Range:
+    """From where to where one of these factors is drawn."""
+    low, high = drawn = getattr(each, name)
+    least, most = (-0.5, 0.5) if name == "hue" else (0.0, T.SCALE_MAX)
+    if type(low) not in (int, float) or type(high) not in (int, float) or not least <= low <= high <= most:
+        raise ValueError(f"{name} is {drawn!r}")
+    return float(low), float(high)
+
+
+def _photometric_distort(api: T.Api, each: Any, channels: int, size: T.Size | None) -> T.Geometry:
+    brightness, contrast, saturation, hue = (_range(each, name) for name in _JITTERED)
+    return PhotometricDistort(below(each.p), brightness, contrast, saturation, hue)
 
 
 _MEAN_MAX = (1 << 24) // 255  # pixels: GL_TORCH_MEAN_MAX in core/op/op.h
@@ -202,7 +251,9 @@ def of_tensor(step: T.Geometry, channels: int, size: T.Size | None) -> T.Geometr
         return step
     if isinstance(step, RandomApply):
         return replace(step, transforms=tuple(of_tensor(each, channels, size) for each in step.transforms))
-    if not isinstance(step, ColorJitter) or channels != 3:
+    if isinstance(step, ChannelPermutation):
+        return step
+    if not isinstance(step, ColorJitter | PhotometricDistort) or channels != 3:
         raise ValueError("its arithmetic on tensors differs from that on PIL images")
     if size is None or min(size) < 2 or (step.contrast is not None and size[0] * size[1] > _MEAN_MAX):
         raise ValueError(f"the tensor's size is not known before, or has an edge of 1 or more than {_MEAN_MAX} pixels")
@@ -393,4 +444,8 @@ READERS: dict[str, _Reader] = {
     "RandAugment": partial(_remembered, _rand_augment),
     "TrivialAugmentWide": partial(_remembered, _trivial_augment),
     "AutoAugment": partial(_remembered, _auto_augment),
+}
+READERS_OF_V2: dict[str, _Reader] = {
+    "RandomPhotometricDistort": _photometric_distort,
+    "RandomChannelPermutation": lambda api, each, channels, size: ChannelPermutation(),
 }

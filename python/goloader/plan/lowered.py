@@ -27,7 +27,7 @@ ITEMSIZES = {
 Read = Literal["opened", "decoded", "unread"]
 
 VERSION = 1  # core/plan.Version
-PASSES_MAX = 16  # GL_PASSES_MAX in core/op/op.h
+PASSES_MAX = 32  # GL_PASSES_MAX in core/op/op.h
 
 
 @dataclass(frozen=True)

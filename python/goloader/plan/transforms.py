@@ -28,7 +28,7 @@ import torch
 
 from .. import transforms as T
 from ..selfcheck import libraries
-from . import augments, erasing
+from . import augments, erasing, sizes
 from .calls import calls_of
 from .look import hiding, name_of
 from .lowered import VERSION, Lowered, walk
@@ -357,6 +357,7 @@ def _tensor_step(operation: Operation, each: Any, tail: list[Any], channels: int
     """Geometry of a tensor: as of a PIL image where pixels only move; a resize has torch's weights."""
     name = _name(each)
     step = read(operation, each, channels)
+    assert step is not None
     if isinstance(step, T.RandomHorizontalFlip | T.RandomVerticalFlip):
         return step
     if isinstance(step, T.RandomCrop) and step.padding is None and not step.pad_if_needed:
@@ -373,6 +374,9 @@ def _tensor_step(operation: Operation, each: Any, tail: list[Any], channels: int
         number = f"torch_{step.interpolation}"
         if alike and number in T.TENSOR_FILTERS:
             return replace(step, interpolation=number)
+    alike = _has_number(each) if isinstance(step, sizes.RandomZoomOut) else getattr(each, "antialias", None) is True
+    if alike and (made := sizes.of_tensor(step)) is not None:
+        return made
     raise TransformRefusal(name, "its arithmetic on tensors differs from that on PIL images", "TENSOR_GEOMETRY")
 
 
@@ -411,6 +415,8 @@ def step_of(
         require_class(each)
     if Does.NOTHING in does or (Does.LEAVES in does and not is_tensor):
         return None, False
+    if is_tensor and Does.AUGMENTS in does and operation.api == "v2":
+        return next(_of_tensor(operation, each, list(tail), channels, size), None), False
     if is_tensor and Does.MOVES in does:
         return _tensor_step(operation, each, list(tail), channels), False
     if does & (Does.CONVERTS if is_tensor else Does.MAKES):
@@ -422,8 +428,13 @@ def step_of(
 
 def _borders_alike(each: Any) -> bool:
     """Whether a border of a tensor of bytes is that of a PIL image."""
+    return each.padding_mode == "edge" or (each.padding_mode == "constant" and _has_number(each))
+
+
+def _has_number(each: Any) -> bool:
+    """Whether it fills borders with one number."""
     fill = each._fill["others"] if set(each._fill) == {"others"} else ""
-    return each.padding_mode == "edge" or (each.padding_mode == "constant" and fill in (None, *range(256)))
+    return fill in (None, *range(256))
 
 
 def _resize(api: T.Api, each: Any, channels: int, _: T.Size | None) -> T.Geometry:
@@ -469,6 +480,10 @@ def _random_resized_crop(api: T.Api, each: Any, channels: int, _: T.Size | None)
         api=api,
         log_ratio=log_ratio.tolist(),
     )
+
+
+def _random_resize(name: str, api: T.Api, each: Any, channels: int, _: T.Size | None) -> T.Geometry:
+    return sizes.resize(each, name, _filter(api, each))
 
 
 def _flip(kind: Callable[[float], T.Geometry], _: T.Api, each: Any, channels: int, size: T.Size | None) -> T.Geometry:
@@ -674,6 +689,17 @@ _ONE: dict[T.Api, dict[str, _Row]] = {
         "PILToTensor": (Does.MAKES | Does.CONVERTS | Does.BYTES, None),
         "ToImage": (Does.MAKES | Does.CONVERTS | Does.BYTES, None),
         "ToDtype": (Does.CONVERTS | Does.LEAVES, None),
+        **{
+            name: (Does.MOVES, partial(_random_resize, name))
+            for name in ("RandomResize", "RandomShortestSize", "ScaleJitter")
+        },
+        "RandomZoomOut": (
+            Does.MOVES,
+            lambda api, each, channels, _: sizes.zoom_out(
+                each, augments.below(each.p), _fill(api, each, channels, "constant")
+            ),
+        ),
+        **{name: (Does.AUGMENTS, read) for name, read in augments.READERS_OF_V2.items()},
         "ToPureTensor": (Does.CONVERTS | Does.LEAVES | Does.BYTES, None),
         "Identity": (Does.NOTHING, None),
     },

@@ -62,6 +62,16 @@ def _permutations() -> Iterator[Any]:
         yield torch.randperm(length, generator=generator, device="cpu").tolist()
 
 
+def _multinomial() -> Iterator[Any]:
+    import torch
+
+    generator = _seeded()
+    for weights in ([1.0], [0.5, 0.5], [0.25, 0.0, 0.75], [1 / 3] * 3, [0.02 * n for n in range(12)]):
+        tensor = torch.tensor(weights, dtype=torch.float32, device="cpu")
+        yield [int(torch.multinomial(tensor, 1, generator=generator)) for _ in range(20)]
+    yield float(torch.rand(1, dtype=torch.float32, generator=generator, device="cpu"))
+
+
 def _uniform() -> bool | None:
     """Whether uniform_ rounds once, not twice."""
     import torch
@@ -170,6 +180,7 @@ BEHAVIOURS = {
     "torch.randint": Behaviour(_MODULE, "randint", _randint),
     "torch.random": Behaviour(_MODULE, "random_", _random),
     "torch.randperm": golden(_MODULE, "randperm", _permutations, 1378374720),
+    "torch.multinomial": golden(_MODULE, "multinomial", _multinomial, 3490800335),
     "torch.uniform": Behaviour(_MODULE, "uniform_", _uniform, (True, False)),
     "torch.add": Behaviour(_MODULE, "sum with a multiple", _fuses, (True, False)),
     "torch.resize.nearest": Behaviour(_MODULE, "nearest neighbour", _nearest),

@@ -141,6 +141,15 @@ _CLASSES: dict[str, tuple[tuple[int | None, int | None], Callable[[Any], list[An
     "RandomApply": ((2250948398, 2250948398), lambda m: [
         m.RandomApply([m.RandomHorizontalFlip(), m.CenterCrop(9)], 0.6),
     ]),
+    "RandomPhotometricDistort": ((None, 412081419), lambda m: [m.RandomPhotometricDistort()] * 4),
+    "RandomChannelPermutation": ((None, 3411567766), lambda m: [m.RandomChannelPermutation()]),
+    "RandomResize": ((None, 539645046), lambda m: [m.RandomResize(9, 30, _nearest())]),
+    "RandomShortestSize": ((None, 798206234), lambda m: [
+        m.RandomShortestSize([9, 20, 31], interpolation=_nearest()),
+        m.RandomShortestSize(12, 17, _nearest()),
+    ]),
+    "ScaleJitter": ((None, 1719412072), lambda m: [m.ScaleJitter((20, 30), interpolation=_nearest())]),
+    "RandomZoomOut": ((None, 3045632918), lambda m: [m.RandomZoomOut((9, 8, 7), (1.5, 3.1), 0.7)]),
     "RandAugment": ((2238636524, 2006562035), lambda m: [m.RandAugment(), m.RandAugment(5, 4)]),
     "TrivialAugmentWide": ((3701426068, 502224525), lambda m: [m.TrivialAugmentWide()] * 4),
     "AutoAugment": ((3208413807, 852625364), lambda m: [m.AutoAugment()] * 4),
@@ -191,6 +200,20 @@ def _coloured(name: str, *arguments: Any) -> Iterator[Any]:
             yield getattr(functional, f"{name}_image")(each, *arguments).contiguous()
 
 
+def _in_crops(module: str, of: Callable[[Any], list[Any]]) -> Iterator[Any]:
+    """What functions make of an image and of a tensor: several."""
+    import torch
+    from PIL import Image
+
+    for size in ((29, 17), (14, 31)):
+        pixels = picture(*size)
+        images = Image.frombytes("RGB", size, pixels.tobytes()), torch.from_numpy(pixels).permute(2, 0, 1).contiguous()
+        for image in images:
+            for crop in of(sys.modules[module]):
+                for each in crop(image):
+                    yield each if image is images[0] else each.contiguous()
+
+
 def _mixed() -> bool:
     from ..adapters.torchvision import mixes_alike
 
@@ -222,6 +245,15 @@ _COLOURS: tuple[tuple[str, str, tuple[float, ...], tuple[int, ...]], ...] = (
 )
 
 _V2 = _MODULES["v2"]
+_FUNCTIONAL = "torchvision.transforms.functional"
+_CROPS: tuple[tuple[str, str, Callable[[Any], list[Any]], int], ...] = (
+    ("five_crop", _FUNCTIONAL, lambda m: [lambda image: m.five_crop(image, (9, 14))], 4214881551),
+    ("ten_crop", _FUNCTIONAL, lambda m: [
+        lambda image: m.ten_crop(image, (12, 13)), lambda image: m.ten_crop(image, (17, 14), vertical_flip=True),
+    ], 318112613),
+    ("v2.FiveCrop", _V2, lambda m: [m.FiveCrop(12), m.FiveCrop((9, 14))], 2891131341),
+    ("v2.TenCrop", _V2, lambda m: [m.TenCrop(12), m.TenCrop((17, 14), vertical_flip=True)], 4025117695),
+)  # fmt: skip
 BEHAVIOURS = {
     **{
         f"torchvision.{api}.{name}": _class(api, name, known)
@@ -235,6 +267,10 @@ BEHAVIOURS = {
     "torchvision.resize.bicubic": golden(
         _V2, "bicubic resize of uint8 tensors", partial(_resized, "bicubic"), 1141833800
     ),
+    **{
+        f"torchvision.{name}": golden(module, name, partial(_in_crops, module, of), known)
+        for name, module, of, known in _CROPS
+    },
     "torchvision.mixing": Behaviour(_V2, "MixUp or CutMix", _mixed),
     "torchvision.decode.jpeg": golden("torchvision.io", "JPEG decoder", _decoded, 3057533651),
     **{

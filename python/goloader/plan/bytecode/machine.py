@@ -370,7 +370,11 @@ class Machine:
                 self.stack.append(given)
                 return
         if isinstance(value, Item):
-            self.one_chosen(value.owner)
+            self.one_chosen(value.owner, value.key)
+            listed = self.reader.listed(value) if self.reader.draws is not None else None
+            if listed is not None:
+                self.stack.append(self._at_place(*listed))
+                return
         if isinstance(value, Item) and isinstance(value.key, Constant):
             if is_made(value.owner):
                 self.one_of(value.owner)
@@ -393,7 +397,21 @@ class Machine:
             value = Drawn(value, next(self.reader.numbers))
         self.reader.evaluated.append(value)
         self.reader.places.setdefault(value, self.place)
-        self.stack.append(self.reader.one_of(value) if draws else value)
+        if draws:
+            value, ordered = self.reader.one_of(value)
+            if ordered is not None:
+                self.change(ordered, value)
+                self.made.replace(ordered, value)
+                value = NONE
+        self.stack.append(value)
+
+    def _at_place(self, place: Expression, items: tuple[Expression, ...]) -> Expression:
+        """One of a few things, at a place that is drawn; one outside of them, and one that is counted from behind, is
+        left to the code itself."""
+        outside = (Unknown("takes a place outside of a list", left=True),)
+        for condition in (Binary("<", place, as_constant(0)), Binary("<=", as_constant(len(items)), place)):
+            self.reader.evaluated.append(Branch(condition, outside, (), next(self.reader.numbers), self.place))
+        return self.reader.at_place(place, items)
 
     def jump(self, instruction: Instruction) -> None:
         """Goes on at another instruction. Raises UnreadableError where that is none of the loop over samples."""

@@ -57,12 +57,15 @@ def read(
     draws: Callable[[Expression], bool] | None = None,
     given: Callable[[Call, str], Expression | None] = lambda made, name: None,
     chosen: Callable[[Call], Choice | None] = lambda call: None,
+    listed: Callable[[Item], tuple[Expression, tuple[Expression, ...]] | None] = lambda item: None,
     keeps: Callable[[Attribute, Expression], bool] = lambda attribute, value: False,
     apart: Callable[[Expression, Callee], bool] = lambda expression, callee: False,
 ) -> Reading:
     """What `function(*arguments)` does; loops are read where a Batch is among these.
 
-    `apart` says whether a function that cannot be read through may be called as it is: its call is Apart then.
+    `listed` says of an item of a list of things, at a place that is drawn, which place that is as an int, and what the
+    things are. `apart` says whether a function that cannot be read through may be called as it is: then its call is
+    Apart.
 
     Raises UnreadableError, as `decide` may for what it cannot tell.
 
@@ -71,7 +74,7 @@ def read(
     check_python()
     if type(function) is not FunctionType:
         raise UnreadableError(f"is a {type(function).__name__}, not a plain function")
-    reader = Reader(decide, callee, value or _unknown, Batch() in arguments, draws, given, chosen, keeps, apart)
+    reader = Reader(decide, callee, value or _unknown, Batch() in arguments, draws, given, chosen, listed, keeps, apart)
     result = reader.run(Callee(function, Itself(), arguments))
     if draws is not None:
         return _reading(reader, result, reader.through)
@@ -115,6 +118,7 @@ class Reader:
         draws: Callable[[Expression], bool] | None,
         given: Callable[[Call, str], Expression | None],
         chosen: Callable[[Call], Choice | None],
+        listed: Callable[[Item], tuple[Expression, tuple[Expression, ...]] | None],
         keeps: Callable[[Attribute, Expression], bool],
         apart: Callable[[Expression, Callee], bool],
     ) -> None:
@@ -122,7 +126,7 @@ class Reader:
         self.keeps, self.apart = keeps, apart
         self.kept: dict[Expression, Expression] = {}  # attributes that were set, and to what
         self.decide, self.callee, self.value, self.draws, self.given = decide, callee, value, draws, given
-        self.chosen = chosen
+        self.chosen, self.listed = chosen, listed
         self.numbers = itertools.count()
         self.choices: set[int] = set()  # numbers of what is one of the things that were drawn of a list
         self.running: list[Machine] = []  # each called by the one before it
@@ -262,17 +266,18 @@ class Reader:
         self.places.setdefault(made, place)
         return made
 
-    def one_of(self, drawn: Expression) -> Expression:
-        """What is known of what a call gives that draws of a list."""
+    def one_of(self, drawn: Expression) -> tuple[Expression, Expression | None]:
+        """What is known of what a call gives that draws of a list; and the list, if that becomes it."""
         assert isinstance(drawn, Drawn) and isinstance(drawn.call, Call)
         choice = self.chosen(drawn.call)
         if choice is None:
-            return drawn
-        made = [self._chosen(Chosen(drawn, n), choice.items) for n in range(choice.count or 1)]
-        return made[0] if choice.count is None else Display(choice.kind, tuple(made))
+            return drawn, None
+        made = [self.at_place(Chosen(drawn, n), choice.items) for n in range(choice.count or 1)]
+        return made[0] if choice.count is None else Display(choice.kind, tuple(made)), choice.of
 
-    def _chosen(self, place: Chosen, items: tuple[Expression, ...]) -> Expression:
-        made = items[-1]
+    def at_place(self, place: Expression, items: tuple[Expression, ...]) -> Expression:
+        """The item at a place that is drawn; the place itself where there are none."""
+        made = items[-1] if items else place
         for n in range(len(items) - 2, -1, -1):
             number = next(self.numbers)
             self.choices.add(number)

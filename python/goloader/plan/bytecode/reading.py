@@ -42,16 +42,20 @@ class Reading:
 class Choice:
     """What a call draws of a list of things that code calls, or looks into.
 
-    items    of the list
+    items    of the list; () for the places themselves
     kind     list, if it gives a list; Several for an array
     count    how many are drawn; None for one, by itself
     weights  of the items, each with those before it; () if all are drawn alike
+    orders   all are drawn, each once
+    of       the list that is put into this order
     """
 
     items: tuple[Expression, ...]
     kind: type = list
     count: int | None = None
     weights: tuple[float, ...] = ()
+    orders: bool = False
+    of: Expression | None = None
 
 
 class Several:

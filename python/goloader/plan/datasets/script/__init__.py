@@ -20,6 +20,7 @@ looking.py       what it asks of pixels
 giving.py        what a sample gives; also
 stack.py         several images in one tensor
 apart.py         values that it makes beside the images, by functions that are called as they are (../pure.py)
+plain.py         functions of torchvision's, in lines that can be read
 instructions.py  which instructions come before files are known
 node.py          the dataset, and its batches
 """

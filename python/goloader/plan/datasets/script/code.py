@@ -4,6 +4,7 @@ are read through, and a branch that depends on what a sample is like is followed
 from __future__ import annotations
 
 import math
+import operator
 import random
 import sys
 from collections.abc import Sequence
@@ -19,12 +20,16 @@ import torch
 from ...bytecode import (
     NONE,
     Attribute,
+    Binary,
     Branch,
     Call,
     Callee,
     Choice,
+    Chosen,
     Constant,
     Display,
+    Drawn,
+    Either,
     Expression,
     Extended,
     Inner,
@@ -49,10 +54,12 @@ class ScriptCode(OwnCode):
     """What `dataset[index]` does, whatever is drawn for it.
 
     calls  of libraries that it goes by
+    needs  what these have to do (goloader.selfcheck)
     """
 
     def __init__(self, dataset: Any) -> None:
         self.calls: dict[tuple[Any, str], None] = {}
+        self.needs: dict[str, None] = {}
         # Transforms that the code makes for each sample, of constants: one is enough.
         self._objects: dict[Call, Any] = {}
         # Lists that are drawn of, and how long they are.
@@ -116,6 +123,7 @@ class ScriptCode(OwnCode):
             draws=self._draws,
             given=self._given,
             chosen=self.chosen,
+            listed=self._listed,
             apart=self._apart,
         )
 
@@ -239,21 +247,14 @@ class ScriptCode(OwnCode):
     def chosen(self, call: Call) -> Choice | None:
         """What a call draws of a list of things that code calls, or looks into; None where it draws other things."""
         name = drawn_by(self.value(call.function))
+        if name in ("random.shuffle", "torch.randperm"):
+            return self._order(call)
         if name not in ("random.choice", "random.choices", "numpy.choice") or not call.arguments:
             return None
         of, options = call.arguments[0], dict(call.options)
-        if isinstance(of, Display) and of.kind in (list, tuple):
-            items = of.items
-        else:
-            whole = self.if_seen(of)
-            if type(whole) not in (list, tuple):
-                return None
-            items = tuple(Item(of, Constant(n, int)) for n in range(len(whole)))
-        things = list(map(self._thing, items))
-        if not 0 < len(items) <= CHOSEN_MAX or not all(map(_is_thing, things)):
+        if (items := self._things_of(of)) is None:
             return None
-        if not isinstance(of, Display):
-            self.lengths.append((of, len(items)))
+        things = list(map(self._thing, items))
         if name == "random.choice":
             return Choice(items) if len(call.arguments) == 1 and not options else None
         if name == "random.choices":
@@ -270,6 +271,53 @@ class ScriptCode(OwnCode):
         if self._weights(given.get("p", NONE), 0) is None or not plain or any(map(_is_many, things)):
             return None
         return Choice(items, Several, count)
+
+    def _order(self, call: Call) -> Choice | None:
+        """What puts a list that was made here into another order, or draws places in another order."""
+        (of,) = call.arguments if len(call.arguments) == 1 and not call.options else (NONE,)
+        if drawn_by(self.value(call.function)) == "torch.randperm":
+            count = self._count(of)
+            return Choice((), Several, count, orders=True) if 0 < count <= ORDERED_MAX else None
+        if not isinstance(of, Display) or of.kind is not list or not 0 < len(of.items) <= ORDERED_MAX:
+            return None
+        return Choice(of.items, list, len(of.items), orders=True, of=of)
+
+    def _count(self, of: Expression) -> int:
+        """A number that is the same for all samples, or the length of a list; 0 for others."""
+        match of:
+            case Call(function=Name() as function, arguments=(whole,), options=()) if self.value(function) is len:
+                length = len(known) if type(known := self.if_seen(whole)) in (list, tuple) else 0
+                self.lengths += [(whole, length)] if length else []
+                return length
+        found: Any = self.if_seen(of)
+        if type(found) is not int:
+            return 0
+        self._settings.append((of, found, repr(found)))
+        return int(found)
+
+    def _things_of(self, of: Expression) -> tuple[Expression, ...] | None:
+        """The items of a list of things that code calls, or looks into."""
+        if isinstance(of, Display) and of.kind in (list, tuple):
+            items = of.items
+        else:
+            whole = self.if_seen(of)
+            if type(whole) not in (list, tuple) or len(whole) > CHOSEN_MAX:
+                return None
+            items = tuple(Item(of, Constant(n, int)) for n in range(len(whole)))
+        if not 0 < len(items) <= CHOSEN_MAX or not all(_is_thing(self._thing(each)) for each in items):
+            return None
+        if not isinstance(of, Display):
+            self.lengths.append((of, len(items)))
+        return items
+
+    def _listed(self, item: Item) -> tuple[Expression, tuple[Expression, ...]] | None:
+        """Which place an item of a list of things is at, if that is drawn, and the things."""
+        if not isinstance(item.key, Drawn | Chosen | Binary | Call | Either):
+            return None
+        if not any(isinstance(part, Drawn | Chosen) for part in parts_of(item.key)):
+            return None
+        items = self._things_of(item.owner)
+        return None if items is None else (Call(_INDEX, (item.key,)), items)
 
     def _weights(self, of: Expression, count: int) -> tuple[float, ...] | None:
         """So many weights that stay what they are, each with those before it; () for None in place of them, and None
@@ -350,24 +398,45 @@ class ScriptCode(OwnCode):
         if transforms is None:
             return None
         if type(called) is FunctionType:
+            functional = sys.modules["torchvision.transforms.functional"]
+            for name in ("five_crop", "ten_crop"):
+                if called is vars(functional)[name]:
+                    return self._in_plain(functional, name)
             known = called is vars(transforms.RandomCrop)["get_params"].__func__
             return (called, False) if known and is_original(called, "torchvision") else None
         if hiding(called) or not self._calls_forward(called):
             return None
         return self._method(type(called), is_a(called, torch.nn.Module))
 
+    def _in_plain(self, module: Any, name: str) -> tuple[FunctionType, bool]:
+        """What is read in place of a function of torchvision's."""
+        from . import plain  # torchvision is imported by those who use it
+
+        self.calls[module, name] = None
+        self.needs[f"torchvision.{name}"] = None
+        return vars(plain)[name], False
+
     def _method(self, kind: type, is_module: bool) -> tuple[FunctionType, bool] | None:
         """What calling an object of a class runs, if that is to be read through."""
         transforms: Any = sys.modules["torchvision.transforms.transforms"]
         v2 = sys.modules.get("torchvision.transforms.v2")
         through = {
-            "__call__": (transforms.Compose, transforms.Lambda, transforms.RandomChoice),
-            "forward": (transforms.RandomApply,),
+            "__call__": (transforms.Compose, transforms.Lambda, transforms.RandomChoice, transforms.RandomOrder),
+            "forward": (
+                transforms.RandomApply,
+                transforms.FiveCrop,
+                transforms.TenCrop,
+                *(() if v2 is None else (v2.RandomApply, v2.RandomChoice, v2.RandomOrder)),
+            ),
         }
         known = next((name for name, kinds in through.items() if any(kind is each for each in kinds)), None)
         if v2 is not None and kind is v2.Compose and is_original(in_class(kind, "forward"), "torchvision"):
             self.calls[kind, "forward"] = None
             method = transforms.Compose.__call__  # of one image v2's does what v1's does
+        elif v2 is not None and kind in (v2.FiveCrop, v2.TenCrop):
+            self.calls[kind, "forward"] = None
+            self.needs[f"torchvision.v2.{kind.__name__}"] = None
+            method = in_class(vars(transforms)[kind.__name__], "forward")
         elif known is not None:
             method = in_class(kind, known)
         else:
@@ -390,8 +459,12 @@ class ScriptCode(OwnCode):
         )
 
 
-# Items of which one may be drawn.
+# Items of which one may be drawn, and of which all are, in an order that is drawn: each is read in each place.
 CHOSEN_MAX = 64
+ORDERED_MAX = 8
+
+# The place in a list that a number is.
+_INDEX = Constant(operator.index, type(operator.index))
 
 
 def _is_thing(value: Any, depth: int = 0) -> bool:
@@ -425,12 +498,14 @@ def drawn_by(called: Any) -> str | None:
     elif type(called) is BuiltinFunctionType:
         if called.__name__ == "random" and called.__self__ is _python():
             return "random.random"
-        if called is torch.randint or (called is torch.rand and torch.get_default_dtype() is torch.float32):
+        if called in (torch.randint, torch.randperm):
+            return f"torch.{called.__name__}"
+        if called in (torch.rand, torch.multinomial) and torch.get_default_dtype() is torch.float32:
             return f"torch.{called.__name__}"
     return None
 
 
-_PYTHON = {"uniform", "randint", "randrange", "choice", "choices", "gauss"}
+_PYTHON = {"uniform", "randint", "randrange", "choice", "choices", "gauss", "shuffle"}
 _NUMPY = {"rand", "random", "random_sample", "uniform", "randint", "choice"}
 
 

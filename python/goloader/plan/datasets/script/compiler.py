@@ -91,7 +91,7 @@ class Compiler:
         self.given: list[Given] = []
         self.pictures: list[Picture] = []
         self.stacks: list[Stack] = []
-        self.needs: dict[str, None] = {}
+        self.needs: dict[str, None] = {**own.needs}
         self.calls = {**own.calls}
         self.transforms: list[Any] = []
         self.looked: list[Callable[[], Any]] = []
@@ -284,7 +284,7 @@ class Compiler:
                 self.form(owner) == "pil"
             ):
                 return True
-            case Call(function=function, arguments=(image,), options=()) if self.form(image) == "pil":
+            case Call(function=function, arguments=(image,), options=()) if self.form(image) in ("pil", "tensor"):
                 if dimensions(self, self.function(function), image) is not None:
                     return True
         return self.own.is_known(of)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial, reduce
 from typing import TYPE_CHECKING
 
+import numpy as np
+import torch
+
 from ...bytecode import Call, Choice, Drawn, Expression, Item, UnreadableError
 from . import numbers
-from .code import drawn_by
+from .code import CHOSEN_MAX, drawn_by
 from .images import bind
 from .numbers import Number
 from .rows import Place, count_of, lists_of
@@ -29,6 +33,9 @@ def draw(c: Compiler, drawn: Drawn) -> None:
     choice = c.own.chosen(call)
     if choice is None:
         c.drawn[drawn.number] = _by_kind(c, call, library, kind)
+    elif choice.orders:
+        assert choice.count is not None
+        c.places[drawn.number] = _order(c, library, choice.count)
     else:
         c.places[drawn.number] = [_place(c, kind, library, choice) for _ in range(choice.count or 1)]
 
@@ -47,6 +54,45 @@ def _place(c: Compiler, kind: str, library: str, choice: Choice) -> Number:
     return c.let(["python.randbelow" if library == "random" else "numpy.randint", count], "int")
 
 
+def _order(c: Compiler, library: str, count: int) -> list[Number]:
+    """All places below a count, as random.shuffle and torch.randperm put them in order: by exchanging two, again and
+    again."""
+    order = [Number(n, "int") for n in range(count)]
+    by_torch = library == "torch"
+    if by_torch:
+        c.needs["torch.randperm"] = None
+    for n in range(count - 1) if by_torch else range(count - 1, 0, -1):
+        begin, end = (n, count) if by_torch else (0, n + 1)
+        drawn = c.let(["torch.randint" if by_torch else "python.randbelow", end - begin], "int")
+        here = order[n]
+        for other in range(begin, end):
+            if other == n:
+                continue
+            holds = Number(["==", drawn.json, other - begin], "bool")
+            here, order[other] = c.either(holds, order[other], here), c.either(holds, order[n], order[other])
+        order[n] = here
+    return [each._replace(kind="int64") for each in order] if by_torch else order
+
+
+def _multinomial(c: Compiler, call: Call) -> Number:
+    """One place, by weights that are the same for all samples."""
+    (tensor, count) = call.arguments if len(call.arguments) == 2 and not call.options else (None, None)
+    match tensor:
+        case Call(function=function, arguments=(weights,), options=()) if c.function(function) is torch.tensor:
+            found = c.constant(weights)
+        case _:
+            raise UnreadableError(f"draws by {call}", call)
+    assert count is not None
+    plain = type(found) in (list, tuple) and all(type(each) in (int, float) and 0 <= each < 1e12 for each in found)
+    weights32 = [float(np.float32(each)) for each in found] if plain else []
+    # torch's sum, of float32, has to be above 0.
+    if c.constant(count) != 1 or not math.fsum(weights32) > 1e-30 or len(weights32) > CHOSEN_MAX:
+        raise UnreadableError(f"draws by {call}", call)
+    c.account(tensor)
+    c.needs["torch.multinomial"] = None
+    return c.let(["torch.multinomial", *weights32], "int")._replace(kind="int64")
+
+
 def _by_kind(c: Compiler, call: Call, library: str, kind: str) -> Number | Expression:
     random, below = {
         "random": ("python.random", "python.randbelow"),
@@ -57,6 +103,10 @@ def _by_kind(c: Compiler, call: Call, library: str, kind: str) -> Number | Expre
         if call.arguments or call.options:
             raise UnreadableError(f"draws several numbers: {call}", call)
         return c.let([random], "float")
+    if kind == "multinomial":
+        return _multinomial(c, call)
+    if kind in ("shuffle", "randperm"):
+        raise UnreadableError(f"draws by {call}", call)
     if kind == "rand":
         _only_one(c, call, call.arguments, set())
         return c.let([random], "float32")

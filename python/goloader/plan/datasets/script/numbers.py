@@ -76,12 +76,13 @@ def binary(operator: str, left: Number, right: Number) -> Number:
     operator = operator.removesuffix("=") if operator[:-1] in _ARITHMETIC else operator
     kinds = {left.kind, right.kind}
     of_tensors = "float32" in kinds
-    of_numpy = "numpy" in kinds and operator in _COMPARISONS and kinds <= {"numpy", "int", "bool"}
-    if not (of_numpy or all(each.is_python or each.kind == "float32" for each in (left, right))):
+    others = kinds - {"int", "bool"}
+    of_ints = operator in _COMPARISONS and len(others) == 1 and others <= {"numpy", "int64"}
+    if not (of_ints or all(each.is_python or each.kind == "float32" for each in (left, right))):
         raise UnreadableError("reckons with numbers that are not Python's")
     if operator in _COMPARISONS:
         name, swapped, turned = _COMPARISONS[operator]
-        kind = "condition" if of_tensors or of_numpy else "bool"
+        kind = "condition" if of_tensors or of_ints else "bool"
         if of_tensors:
             left, right = _float32(left), _float32(right)
         first, second = (right, left) if swapped else (left, right)

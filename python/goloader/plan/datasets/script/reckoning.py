@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -74,6 +75,9 @@ def number_of(c: Compiler, of: Expression) -> Number:
         case Item(owner=owner, key=key):
             try:
                 at = c.number(key)
+                if at.is_constant:
+                    with suppress(UnreadableError):
+                        return _plain(c, of)
                 if not at.is_constant and (in_table := tabled(c, of)) is not None:
                     return in_table
                 if at.kind in numbers.PLACES and (lists := lists_of(c, owner)) is not None:
@@ -137,6 +141,11 @@ def _called(c: Compiler, call: Call) -> Number:
             if called is isinstance and len(arguments) == 2 and (form := c.form(arguments[0])) is not None:
                 return _is_instance(c, form, arguments[1])
     if not call.options and (called := c.function(call.function)) is not None:
+        if called is operator.index and len(call.arguments) == 1:
+            found = c.number(call.arguments[0])
+            if found.kind not in (*numbers.PLACES, "int64", "bool"):
+                raise UnreadableError(f"takes {call.arguments[0]} for a place", call)
+            return found._replace(kind="int")
         for name, known in numbers.MATH.items():
             if called is known:
                 return numbers.of_math(name, list(map(c.number, call.arguments)))
@@ -218,6 +227,8 @@ def _is_tuple(c: Compiler, of: Expression) -> bool:
 
 def _number_of_two(c: Compiler, of: Either) -> Number:
     sides = c.branches.get(of.number)
+    if sides is None and _is_of_constants(of):  # one of a list
+        return c.either(c.number(of.condition), c.number(of.then), c.number(of.otherwise))
     if sides is None or of.number in c.conversions:
         return _no_number(c, of)
     if isinstance(sides, bool):
@@ -242,6 +253,10 @@ def _number_of_two(c: Compiler, of: Either) -> Number:
     return found
 
 
+def _is_of_constants(of: Expression) -> bool:
+    return isinstance(of, Constant) or (isinstance(of, Either) and all(map(_is_of_constants, (of.then, of.otherwise))))
+
+
 def items_of(c: Compiler, of: Expression) -> Sequence[Expression | Number]:
     """The items of a tuple or list. Raises UnreadableError."""
     match of:
@@ -255,7 +270,7 @@ def items_of(c: Compiler, of: Expression) -> Sequence[Expression | Number]:
             return _shape(c, c.sure_picture(owner))
         case Item(owner=Attribute(name="shape") as whole, key=Display(kind=kind, items=ends)) if kind is slice:
             return c.several(whole)[slice(*map(c.constant, ends))]
-        case Call(function=function, arguments=(image,), options=()) if c.form(image) == "pil":
+        case Call(function=function, arguments=(image,), options=()) if c.form(image) in ("pil", "tensor"):
             found = dimensions(c, c.function(function), image)
             if found is not None:
                 return found
@@ -271,9 +286,13 @@ def dimensions(c: Compiler, called: Any, image: Expression) -> Sequence[Number] 
     functional: Any = sys.modules.get("torchvision.transforms.functional")
     if functional is None:
         return None
+    picture = c.sure_picture(image)
+    if picture.form == "tensor":
+        shape = _shape(c, picture)
+        return shape if called is functional.get_dimensions and picture.axes() == "cyx" else None
     if called is functional.get_dimensions:
         width, height = _extents(c, image)
-        return Number(c.sure_picture(image).channels, "int"), height, width
+        return Number(picture.channels, "int"), height, width
     return _extents(c, image) if called is functional.get_image_size else None
 
 
