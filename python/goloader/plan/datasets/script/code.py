@@ -111,6 +111,7 @@ class ScriptCode(OwnCode):
             draws=self._draws,
             given=self._given,
             chosen=self.chosen,
+            keeps=self._keeps,
             apart=self._apart,
         )
 
