@@ -51,7 +51,7 @@ class Client:
 
     def stands(self) -> bool:
         """Whether the client is as it was."""
-        return self._seal == self._sealed()
+        return bool(self._seal == self._sealed())
 
     def _sealed(self) -> Any:
         """What changes with whatever it does: a handler that comes or goes makes for another _lookup_cache."""
