@@ -283,8 +283,9 @@ gl_status gl_files_wait(gl_handle list, int32_t timeout_ms, gl_files *files, gl_
 
 /* gl_remote_use tells how remote stores are reached from now on, by loaders and lists that are open, too.
  *   settings  JSON: "timeout_ms", the longest that a server may take for a byte (10 s if it is 0 or left out), and "stores":
- *             by the name of a scheme ("s3", "hf") the Config of its package in core/source; copied. What is left out is not
- *             known: where a store is, or who asks */
+ *             by the name of a scheme ("s3", "hf") the Config of its package in core/source, and "clients": by a name the
+ *             Config of package s3, by which s3+NAME://bucket/key is read; copied. What is left out is not known: where a
+ *             store is, or who asks */
 gl_status gl_remote_use(const char *settings, gl_error *err);
 
 /* Where what is read of a store is kept, as it was read; sizes in bytes, -1 for no limit. */

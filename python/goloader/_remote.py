@@ -58,10 +58,13 @@ def folders(url: str) -> list[str]:
 
 
 def ready(lib: _native.Library) -> _native.Library:
-    """Has the core know what the environment says now. Raises ValueError where that is not whole."""
-    known = _stores.known()
+    """Has the core know what the environment, and clients of the user's, say now.
+
+    Raises ValueError where that is not whole.
+    """
+    known = _stores.known(), _stores.clients()
     if lib.told_of_remotes != known:
-        lib.call(lib.gl_remote_use, _stores.told(known))
+        lib.call(lib.gl_remote_use, _stores.told(*known))
         lib.told_of_remotes, lib.fetches = known, True
     return lib
 

@@ -6,11 +6,13 @@ core/source/remote has the same rows, with what reads the bytes.
 from __future__ import annotations
 
 import configparser
+import itertools
 import json
 import os
+import weakref
 from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 
 class Store(NamedTuple):
@@ -159,6 +161,30 @@ STORES = {
 SCHEMES = tuple(STORES)
 
 _Known = tuple[tuple[str, ...], tuple[tuple[str, int], ...]]
+_Who = tuple[str, tuple[tuple[str, str], ...]]
+
+
+class Client(Protocol):
+    """A client of the user's own: it says now what the Config of its store has in Go."""
+
+    def settings(self) -> dict[str, str]: ...
+
+
+# By their names in URLs: s3+NAME://bucket/key.
+_clients: weakref.WeakValueDictionary[str, Client] = weakref.WeakValueDictionary()
+_names = itertools.count(1)
+
+
+def register(client: Client) -> str:
+    """A name for a client, which is known by it for as long as it lives."""
+    name = str(next(_names))
+    _clients[name] = client
+    return name
+
+
+def clients() -> tuple[_Who, ...]:
+    """What clients say now, by their names."""
+    return tuple((name, tuple(client.settings().items())) for name, client in sorted(_clients.items()))
 
 
 def known() -> tuple[_Known, ...]:
@@ -193,9 +219,9 @@ def settings(known: tuple[_Known, ...]) -> dict[str, dict[str, str]]:
     return all_found
 
 
-def told(known: tuple[_Known, ...]) -> bytes:
+def told(known: tuple[_Known, ...], clients: tuple[_Who, ...] = ()) -> bytes:
     """The settings as gl_remote_use takes them."""
     ((timeout, hedging), _), *_ = known
     stores = {scheme.removesuffix("://"): found for scheme, found in settings(known).items() if found}
     general = {"timeout_ms": int(1000 * float(timeout or 0)), "no_hedging": hedging == "off"}
-    return json.dumps({**general, "stores": stores}).encode()
+    return json.dumps({**general, "stores": stores, "clients": {name: dict(found) for name, found in clients}}).encode()

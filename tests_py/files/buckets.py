@@ -102,19 +102,24 @@ class _Front(http.server.BaseHTTPRequestHandler):
             self._answer(403, [], _DENIED % b"AccessDenied")
         else:
             behind = http.client.HTTPConnection("127.0.0.1", server.behind)
-            behind.request("GET", self.path, headers={k: v for k, v in self.headers.items() if k != "Host"})
+            behind.request(self.command, self.path, headers={k: v for k, v in self.headers.items() if k != "Host"})
             answer = behind.getresponse()
             kept = [(k, v) for k, v in answer.getheaders() if k.lower() in _KEPT]
-            self._answer(answer.status, kept, answer.read())
+            self._answer(answer.status, kept, answer.read(), answer.getheader("Content-Length"))
             behind.close()
 
-    def _answer(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
+    def _answer(self, status: int, headers: list[tuple[str, str]], body: bytes, size: str | None = None) -> None:
         self.send_response(status)
         for name, value in headers:
             self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
+        is_head = self.command == "HEAD"
+        self.send_header("Content-Length", (size if is_head else None) or str(len(body)))
         self.end_headers()
-        self.wfile.write(body)
+        if not is_head:
+            self.wfile.write(body)
 
 
 def free_port() -> int:

@@ -1,4 +1,4 @@
-// Package remote is the store of all that has a URL: one store a scheme.
+// Package remote is the store of all that has a URL: one store a scheme, and one for each client of the caller's.
 package remote
 
 import (
@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/goloader/goloader/core/source"
@@ -41,7 +42,24 @@ var schemes = []struct {
 }
 
 // Store implements source.Remote. To be made by New.
-type Store struct{ servers []server } // of each row of schemes
+type Store struct {
+	servers []server // of each row of schemes
+	mu      sync.RWMutex
+	clients map[string]*s3.Store // of buckets, as clients of the caller's reach them, by their names
+}
+
+// clientScheme is what URLs of a client's buckets begin with: s3+name://bucket/key.
+const clientScheme = "s3+"
+
+// clientOf is the name of the client that a URL is for.
+func clientOf(url string) (name string, ok bool) {
+	rest, ok := strings.CutPrefix(url, clientScheme)
+	if !ok {
+		return "", false
+	}
+	name, _, ok = strings.Cut(rest, "://")
+	return name, ok
+}
 
 var _ source.Remote = (*Store)(nil)
 
@@ -65,10 +83,21 @@ func rowOf(url string) int {
 }
 
 // Is says that a name is a URL of a scheme that there is a store for.
-func Is(name string) bool { return rowOf(name) >= 0 }
+func Is(name string) bool {
+	_, ok := clientOf(name)
+	return ok || rowOf(name) >= 0
+}
 
 // of is who reads a URL. What is of no scheme fails as a URL of the web does.
 func (s *Store) of(url string) source.Remote {
+	if name, ok := clientOf(url); ok {
+		s.mu.RLock()
+		defer s.mu.RUnlock()
+		if client, ok := s.clients[name]; ok {
+			return client
+		}
+		return s3.New(s3.Config{Endpoint: "no client " + name}) // which is no URL
+	}
 	row := rowOf(url)
 	if row < 0 {
 		row = rowOf("http://")
@@ -78,16 +107,18 @@ func (s *Store) of(url string) source.Remote {
 
 // Use changes what is known, from now on. The settings are JSON:
 //
-//	{"timeout_ms": 500, "no_hedging": true, "stores": {"s3": {"endpoint": "http://host:9000"}}}
+//	{"timeout_ms": 500, "no_hedging": true, "stores": {"s3": {"endpoint": "http://host:9000"}},
+//	 "clients": {"1": {"endpoint": "http://host:9001"}}}
 //
 // timeout_ms is the longest that a server may take for a byte: http.Stall if it is 0 or left out. With no_hedging no second
-// request is sent where an answer is slow. A store's settings are its
-// package's Config; what is left out is not known. Nothing changes if it fails.
+// request is sent where an answer is slow. A store's settings are its package's Config, a client's those of package s3; what is
+// left out is not known. Nothing changes if it fails.
 func (s *Store) Use(settings []byte) error {
 	var all struct {
 		TimeoutMs int64                      `json:"timeout_ms"`
 		NoHedging bool                       `json:"no_hedging"`
 		Stores    map[string]json.RawMessage `json:"stores"`
+		Clients   map[string]s3.Config       `json:"clients"`
 	}
 	if err := decode(settings, &all); err != nil {
 		return fmt.Errorf("settings of remote stores: %w", err)
@@ -112,12 +143,45 @@ func (s *Store) Use(settings []byte) error {
 	for name := range all.Stores {
 		return fmt.Errorf("settings of remote stores: there is no %q", name)
 	}
-	for i, use := range uses {
+	for _, use := range uses {
 		use()
-		s.servers[i].SetStall(stall)
-		s.servers[i].SetHedging(!all.NoHedging)
+	}
+	s.use(all.Clients)
+	for _, server := range s.all() {
+		server.SetStall(stall)
+		server.SetHedging(!all.NoHedging)
 	}
 	return nil
+}
+
+// use has exactly these clients.
+func (s *Store) use(configs map[string]s3.Config) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clients := make(map[string]*s3.Store, len(configs))
+	for name, config := range configs {
+		if clients[name] = s.clients[name]; clients[name] == nil {
+			clients[name] = s3.New(config)
+		}
+		clients[name].Use(config)
+	}
+	for name, client := range s.clients {
+		if clients[name] == nil {
+			client.CloseIdle()
+		}
+	}
+	s.clients = clients
+}
+
+// all are the stores of schemes and of clients.
+func (s *Store) all() []server {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	all := slices.Clone(s.servers)
+	for _, client := range s.clients {
+		all = append(all, client)
+	}
+	return all
 }
 
 // decode refuses names that are not known. Its errors contain no values.
@@ -129,7 +193,7 @@ func decode(text []byte, into any) error {
 
 // CloseIdle closes the connections that nobody uses.
 func (s *Store) CloseIdle() {
-	for _, server := range s.servers {
+	for _, server := range s.all() {
 		server.CloseIdle()
 	}
 }

@@ -76,7 +76,7 @@ func (s *Store) Use(config Config) {
 var errName = errors.New("want s3://bucket/key")
 
 func split(name string) (bucket, key string, err error) {
-	rest, ok := strings.CutPrefix(name, Scheme)
+	_, rest, ok := strings.Cut(name, "://") // behind Scheme, or what a client's URLs begin with
 	bucket, key, _ = strings.Cut(rest, "/")
 	if !ok || bucket == "" {
 		return "", "", errName

@@ -40,7 +40,7 @@ from ..bytecode import (
     parts_of,
 )
 from ..look import is_a
-from . import folders, frames, vectors
+from . import fetched, folders, frames, vectors
 from .own import OwnCode
 from .sources import FLOATS, INTS, NUMPY_INTS, PATHS, TEXTS, Stand, all_of, stand
 from .tree import Indices
@@ -68,6 +68,7 @@ _FUNCTIONS: dict[Any, tuple[type, ...]] = {
     posixpath.join: PATHS,
     posixpath.splitext: PATHS,
     os.fspath: PATHS,
+    **dict.fromkeys((fetched.object_of, fetched.object_at, fetched.object_named, fetched.page_of), (str,)),
     bool: (*_PLAIN, *_WHOLES),
     len: (*TEXTS, *_WHOLES),
 }

@@ -13,6 +13,7 @@ import torch
 from ...adapters.python import caught_warnings
 from ..bytecode import Attribute, Call, Display, Entered, Expression, Item, UnreadableError
 from ..originals import behind, is_original
+from . import fetched
 from .own import OwnCode
 
 
@@ -74,16 +75,17 @@ def content_path(own: OwnCode, opened: Expression) -> Expression:
             if path is not None:
                 own.means(function)
                 return path
-    return opened_path(own, opened)
+    return fetched.file_path(own, opened) or opened_path(own, opened)
 
 
 def read_path(own: OwnCode, content: Expression) -> Expression | None:
-    """The path of a file of which a value is all that is in it; None for other values."""
+    """The path of a file of which a value is all that is in it, or of an object; None for other values."""
     match content:
         case Call(function=Attribute(owner=Entered() as entered, name="read"), arguments=(), options=()):
             path = opened_path(own, entered)
-            return None if path is entered else path
-    return None
+            if path is not entered:
+                return path
+    return fetched.content_path(own, content)
 
 
 def encoded_path(own: OwnCode, buffer: Expression) -> Expression | None:

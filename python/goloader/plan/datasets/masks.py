@@ -7,6 +7,7 @@ for v2, which makes a tv_tensors.Mask of each.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections import Counter
@@ -18,6 +19,7 @@ from ..look import is_a, parents
 from ..lowered import Lowered
 from ..needs import decoders
 from ..originals import is_original
+from ..paths import Object
 from ..refusal import SourceRefusal, TransformRefusal
 from ..targets import lower_apart, lower_together
 from .tree import name_of
@@ -122,6 +124,9 @@ def mode_of(path: Any) -> tuple[str, bool]:
     from PIL import Image
 
     try:
+        if type(path) is Object:
+            with Image.open(io.BytesIO(path.read())) as image:
+                return str(image.mode), str(image.format).lower() in decoders()
         number = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
             head = os.pread(number, len(_PNG) + 13, 0)

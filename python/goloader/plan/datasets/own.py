@@ -29,6 +29,7 @@ from ..bytecode import (
     Index,
     Item,
     Itself,
+    Mapping,
     Module,
     Name,
     Reading,
@@ -41,6 +42,7 @@ from ..look import in_class, in_classes, is_a, parents
 from ..look import name_of as look_name
 from ..originals import is_original, module_of
 from ..refusal import RefusalError, SourceRefusal
+from .clients import Client
 from .standing import Standing
 from .stores import Group, StoredArray, Stores
 from .tree import name_of
@@ -65,8 +67,8 @@ _MISSING = (None, in_class(Dataset, "__getattr__"), in_class(torch.nn.Module, "_
 
 # Whose functions are known by what they are, and are not read through; so are those of Python's own library.
 _LIBRARIES = {
-    "PIL", "albumentations", "cv2", "goloader", "h5py", "lmdb", "numpy", "pandas", "skimage", "timm", "torch",
-    "torchvision", "zarr",
+    "PIL", "aiobotocore", "albumentations", "boto3", "botocore", "cv2", "fsspec", "goloader", "h5py", "lmdb", "numpy",
+    "pandas", "requests", "s3fs", "skimage", "smart_open", "timm", "torch", "torchvision", "zarr",
 }  # fmt: skip
 # Of these, whose functions are read through all the same.
 _READ_THROUGH = {"timm"}
@@ -135,14 +137,14 @@ class OwnCode:
         return read(self._function, self._decide, self._callee, self.means, self.arguments, keeps=self._keeps)
 
     def _keeps(self, attribute: Attribute, value: Expression) -> bool:
-        """Whether a value that the code sets an attribute of the dataset to is a file that it opens for reading, or an
-        array in one: all that it does with it is to read."""
+        """Whether a value that the code sets an attribute of the dataset to is a file that it opens for reading, an
+        array in one, or a client: all that it does with it is to read."""
         if attribute.owner != Itself() or in_class(self.kind, "__setattr__") is not object.__setattr__:
             return False
         if in_class(type(in_class(self.kind, attribute.name)), "__set__"):
             return False
         try:
-            return isinstance(self.value(value), Group | StoredArray)
+            return isinstance(self.value(value), Group | StoredArray | Client)
         except UnreadableError:
             return False
 
@@ -167,7 +169,7 @@ class OwnCode:
 
     def unchanged(self, dataset: Any) -> bool:
         """True if `dataset` is the same object, goes the same way, and what was meant is meant still."""
-        if self._standing is not None and self._standing.holds(dataset):
+        if self._standing is not None and self._standing.holds(dataset) and self._stores.stand():
             return all(map(_Read.same_code, (self._first, *self._read.values())))
         self._standing = None
         self._stores.look_again()
@@ -275,12 +277,29 @@ class OwnCode:
             case Call(function=function, arguments=arguments, options=options):
                 opened = self._stores.opened(
                     self.value(function),
-                    [*map(self.value, arguments)],
-                    {name: self.value(each) for name, each in options},
+                    [*map(self._argument, arguments)],
+                    {name: self._argument(each) for name, each in options},
                 )
                 if opened is not None:
                     return opened
         raise UnreadableError(f"uses {expression}", expression)
+
+    def _argument(self, expression: Expression) -> Any:
+        """What an expression stands for that a library is given: it may make a dict or a list of others."""
+        match expression:
+            case Mapping(names=names, items=items):
+                return dict(zip(names, map(self._argument, items), strict=True))
+            case Display(kind=kind, items=items) if kind in (list, tuple):
+                return kind(map(self._argument, items))
+        return self.value(expression)
+
+    def is_seen(self, expression: Expression) -> bool:
+        """Whether it can be seen what an expression stands for, without running anything, known to be read or not."""
+        try:
+            self._value(expression)
+        except UnreadableError:
+            return False
+        return True
 
     def _callee(self, expression: Expression) -> Callee | None:
         """The function to be read for a call, a property or an item of a dataset, if it is one of those."""
@@ -335,6 +354,8 @@ class OwnCode:
                 return None, ()
             if of_item or (is_plain(whole) and called.name not in vars(whole)):
                 found = in_class(type(whole), called.name)
+                if isinstance(whole, Client):
+                    return None, ()
                 if of_item and not is_a(whole, Dataset) and type(found) is FunctionType and is_left(found):
                     return None, ()
                 return found, () if type(found) is staticmethod else (owner,)

@@ -1,4 +1,5 @@
-"""Arrays of h5py and zarr that a user's class takes rows of, or the files of which it opens. Nothing here imports them.
+"""Arrays of h5py and zarr that a user's class takes rows of, or the files of which it opens, and clients of stores
+(clients.py). Nothing here imports them.
 
 A class has such objects from its `__init__`, or opens the file when it is first asked for a sample, as it has to where
 worker processes do so, or for each sample. Where its chunks lie is looked up (arrays/hdf5.py, arrays/zarr.py), and its
@@ -14,8 +15,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..._stores import known
 from ...arrays import FileArray, hdf5, zarr
 from ..bytecode import UnreadableError
+from .clients import Client, is_boto3, is_file_system, made_by
 
 # Arguments of h5py.File and of zarr's functions that change nothing of what is read.
 _OF_CACHE = ("libver", "rdcc_nbytes", "rdcc_nslots", "rdcc_w0")
@@ -59,17 +62,28 @@ class Stores:
         self._versions: dict[str, tuple[int, ...]] = {}  # of files, and of what says what a folder is
         self._open: set[int] = set()  # of these objects those that are known to be so
         self._known: dict[tuple[bool, str, str], tuple[Any, StoredArray | None]] = {}
+        self._clients: dict[int, tuple[Any, Client]] = {}  # by the ids of the user's own
+        self._made: dict[str, Any] = {}  # clients that are made as the code makes them, by how
 
     def look_again(self) -> None:
         """Whether files are still the same, and open, is looked up anew from now on, once for each."""
         self._versions.clear()
         self._open.clear()
 
-    def of(self, value: Any) -> Any:
-        """A Group for a group of either library, a StoredArray for an array; anything else as it is.
+    def stand(self) -> bool:
+        """Whether clients are as they were."""
+        return all(client.stands() for _, client in self._clients.values())
 
-        Raises UnreadableError for one that is closed, or may be written to.
+    def of(self, value: Any) -> Any:
+        """A Group for a group of either library, a StoredArray for an array, a Client for a client of S3; anything else
+        as it is.
+
+        Raises UnreadableError for one that is closed, or may be written to, and for a client that does more than read.
         """
+        if is_boto3(value) or is_file_system(value):
+            if id(value) not in self._clients or not self._clients[id(value)][1].stands():
+                self._clients[id(value)] = value, Client(value)
+            return self._clients[id(value)][1]
         h5py, is_zarr = sys.modules.get("h5py"), sys.modules.get("zarr")
         if h5py is not None and type(value) in (h5py.File, h5py.Group, h5py.Dataset):
             return self._held(value, _of_h5py)
@@ -89,8 +103,17 @@ class Stores:
             self._open.add(id(value))
         return self._at(is_zarr, path, name, value, inode)
 
-    def opened(self, function: Any, arguments: Sequence[Any], options: dict[str, Any]) -> Group | StoredArray | None:
-        """What h5py.File or a function of zarr's opens; None for a call of something else, or with other arguments."""
+    def opened(self, function: Any, arguments: Sequence[Any], options: dict[str, Any]) -> Any:
+        """What h5py.File or a function of zarr's opens, or a client that is made; None for a call of something else, or
+        with other arguments."""
+        if (maker := made_by(function)) is not None:
+            how = repr((function.__qualname__, arguments, options, known()))
+            if how not in self._made:
+                try:
+                    self._made[how] = maker(*arguments, **options)
+                except Exception as error:  # whatever it is, the code raises it
+                    raise UnreadableError(f"makes a client, which fails: {error}") from None
+            return self._made[how]
         h5py, of_zarr = sys.modules.get("h5py"), sys.modules.get("zarr")
         for_h5py = h5py is not None and function is h5py.File
         if not for_h5py and not (of_zarr is not None and any(function is vars(of_zarr).get(name) for name in _OPEN)):

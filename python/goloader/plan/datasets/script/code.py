@@ -124,6 +124,7 @@ class ScriptCode(OwnCode):
             given=self._given,
             chosen=self.chosen,
             listed=self._listed,
+            keeps=self._keeps,
             apart=self._apart,
         )
 

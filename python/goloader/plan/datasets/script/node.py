@@ -19,7 +19,7 @@ import torch
 from ...bytecode import Attribute, Binary, Call, Display, Expression, Index, Item, Mapping, UnreadableError
 from ...calls import check_calls
 from ...collation import as_in_worker
-from ...paths import Files
+from ...paths import Files, Object
 from ...refusal import Refusal, RefusalError, granted
 from ...rows import Pixels
 from ...structure import filled, leaves, renumbered
@@ -27,7 +27,7 @@ from ...watch import Watch
 from .. import vectors
 from ..beside import Beside
 from ..columns import Columns, TensorItem
-from ..files import open_rgb
+from ..files import open_member, open_rgb
 from ..opened import check_alike
 from ..own import ERRORS, length_of
 from ..pictures import Block
@@ -105,6 +105,8 @@ class Scripted(Node):
         own.settle()
         self.note = "its code is read from its bytecode, and runs in Go with what it draws"
         apart = sum(isinstance(each.made, MadeApart) for each in compiler.given)
+        if self.part.files is not None and self.part.files.remote:
+            self.note += "; Go fetches its objects as its own client would"
         if apart:
             self.note += f"; Python makes {apart} of its values"
         self.columns = (Column((self.part,), ScriptPart),)
@@ -147,7 +149,9 @@ class Scripted(Node):
             raise UnreadableError("takes items of attributes that differ in length")
         self._measured = bool(lengths)
         self.length = lengths[0] if lengths else length_of(own.dataset)
-        files = None if pixels is not None else Files.of((path, 0) for path in paths)
+        remote = any(type(path) is Object for path in paths)
+        listed = Files.of_readable if remote else Files.of
+        files = None if pixels is not None else listed([(path, 0) for path in paths])
         numbers = [compiler.number_column(each.row) if each.row is not None else None for each in compiler.given]
         given = tuple((each, _beside(each, row)) for each, row in zip(compiler.given, numbers, strict=True))
         self.rows = numbers
@@ -249,7 +253,7 @@ def _paths(opened: Opened) -> list[Any]:
     if opened.columns is None:
         return []
     paths = list(opened.columns.work_out(range(opened.columns.length))[0])
-    for kind in set(map(type, paths)) - {*PATHS, bytes}:
+    for kind in set(map(type, paths)) - {*PATHS, bytes, Object}:
         raise UnreadableError(f"opens a {kind.__qualname__}", opened.path)
     return paths
 
@@ -533,4 +537,5 @@ class Scripts(Samples):
 
     def load(self, row: int) -> Any:
         """The image of a file by Pillow, RGB."""
-        return open_rgb(self.name(row))
+        path = self.name(row)
+        return open_member(path) if type(path) is Object else open_rgb(path)
