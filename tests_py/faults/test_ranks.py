@@ -112,3 +112,43 @@ def test_the_cores_of_a_rank_that_is_stopped_or_killed_go_to_the_other(start: St
     torch.manual_seed(7)
     batches = enumerate(DataLoader(ConcatDataset([dataset] * 4), 4, num_workers=4))
     assert sums == {str(sum(images.flatten()[::97].double().sum().item() * (k + 1) for k, (images, _) in batches))}
+
+
+# One of two ranks, with half of an image folder each. Prints how many files of the second epoch the seek index knew.
+_LEARNS = """
+import os, sys, time, torchvision.transforms as T
+from pathlib import Path
+from torch.utils.data import DistributedSampler
+from torchvision.datasets import ImageFolder
+from goloader import DataLoader
+rank, all_ready = int(os.environ["LOCAL_RANK"]), Path(sys.argv[2])
+dataset = ImageFolder(sys.argv[1], T.Compose([T.CenterCrop(48), T.ToTensor()]))
+sampler = DistributedSampler(dataset, 2, rank)
+loader = DataLoader(dataset, 4, sampler=sampler, num_workers=1, persistent_workers=True)
+seen = []
+for epoch in range(2):
+    sampler.set_epoch(epoch)
+    for _ in loader: pass
+    seen.append(set(sampler))
+    (all_ready / f"{epoch}-{rank}").touch()
+    while len(list(all_ready.glob(f"{epoch}-*"))) < 2: time.sleep(0.01)
+print(loader.stats().seek_hits, len(seen[0] & seen[1]), len(seen[1]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_what_one_rank_learned_of_a_file_another_knows(root: Path, tmp_path: Path) -> None:
+    ranks = [
+        subprocess.Popen(
+            [sys.executable, "-W", "ignore", "-c", _LEARNS, str(root), str(tmp_path)],
+            env=os.environ | {"PYTHONPATH": str(PACKAGE), "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": "2"},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(2)
+    ]
+    for each in ranks:
+        hits, own, files = map(int, each.communicate()[0].split())
+        assert own < files == 12, "it saw the same files again"
+        assert hits == files
