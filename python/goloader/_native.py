@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import multiprocessing
 import os
 import shutil
 from ctypes import (
@@ -370,9 +371,12 @@ class Library:
                 self._told_of_libwebp = True
 
     def join_ranks(self) -> None:
-        """Tells the library of other ranks on this machine, once. Where it cannot find them, each has its share."""
+        """Tells the library of other ranks on this machine, once, unless this is a worker process of one.
+
+        Where it cannot find them, each has its share.
+        """
         rank, count = _cores.ranks()
-        if count > 1 and not self._told_of_ranks:
+        if count > 1 and not self._told_of_ranks and not multiprocessing.current_process().daemon:
             self._told_of_ranks = True
             self.gl_join(rank, count, 0 if _cores.bound() else _cores.allowed(), None)
 
