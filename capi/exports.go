@@ -23,6 +23,7 @@ import (
 	"github.com/goloader/goloader/core/decode/webp"
 	"github.com/goloader/goloader/core/expr"
 	"github.com/goloader/goloader/core/mem"
+	"github.com/goloader/goloader/core/node"
 	"github.com/goloader/goloader/core/op"
 	"github.com/goloader/goloader/core/pipeline"
 	"github.com/goloader/goloader/core/plan"
@@ -400,12 +401,17 @@ func go_start(h C.gl_handle, o *C.gl_run_options, out *C.gl_handle, outFD *C.int
 	if o.seeds != nil && o.streams > 0 {
 		seeds = slices.Clone(unsafe.Slice((*uint64)(o.seeds), o.streams))
 	}
+	cores := node.Table()
+	if o.ncpus > 0 { // it has cores of its own
+		cores = nil
+	}
 	run, err := loader.Start(pipeline.Options{
 		Workers: int(o.workers), Streams: int(o.streams), BaseSeed: uint64(o.base_seed), Seeds: seeds,
 		Poison:        o.poison != 0,
 		HoldDirectory: o.hold_directory != 0,
 		SampleTimeout: time.Duration(o.sample_timeout_ms) * time.Millisecond,
 		Nice:          int(o.nice), CPUs: slices.Clone(unsafe.Slice((*int32)(o.cpus), o.ncpus)),
+		Cores: cores,
 	})
 	if err != nil {
 		return report(err, errOut)
@@ -677,6 +683,15 @@ func go_events(from C.int64_t, events *C.gl_event, n C.int32_t, count *C.int32_t
 
 // A stats.Event lies as a gl_event does.
 var _ = [1]struct{}{}[unsafe.Sizeof(stats.Event{})-unsafe.Sizeof(C.gl_event{})]
+
+//export go_join
+func go_join(rank, ranks, cores C.int32_t, errOut *C.gl_error) (status C.gl_status) {
+	defer guard(&status, errOut)
+	if err := node.Join(int(rank), int(ranks), int(cores)); err != nil {
+		return report(fmt.Errorf("%w: %w", errArgument, err), errOut)
+	}
+	return C.GL_OK
+}
 
 //export go_settle
 func go_settle(timeoutMs C.int32_t, errOut *C.gl_error) (status C.gl_status) {

@@ -489,6 +489,14 @@ gl_status gl_events(int64_t from, gl_event *events, int32_t n, int32_t *count, i
  *   err     on GL_OK a warning (the seek index could not be written, now or earlier), or an empty text */
 gl_status gl_close(gl_handle handle, gl_error *err);
 
+/* gl_join says that this process is one of several ranks on this machine, before it opens loaders: they have seek indexes
+ * and lists of files in memory together, and runs with at least their share of the cores may have more goroutines while
+ * other ranks need fewer.  Once a process; it is never waited for others.
+ *   rank, ranks  which of them it is, from 0 on, and how many there are
+ *   cores        that they share; 0: each has its own
+ * Fails with GL_BAD_ARGUMENT where the ranks cannot find each other: each then has its share. */
+gl_status gl_join(int32_t rank, int32_t ranks, int32_t cores, gl_error *err);
+
 /* gl_settle waits until no seek index is being written, at most so long: for who is about to exit.
  *   err     on GL_OK a warning of what could not be written, or not in that time, or an empty text */
 gl_status gl_settle(int32_t timeout_ms, gl_error *err);

@@ -253,6 +253,11 @@ gl_status gl_events(int64_t from, gl_event *events, int32_t n, int32_t *count, i
     return go_events(from, events, n, count, next, lost, err);
 }
 
+gl_status gl_join(int32_t rank, int32_t ranks, int32_t cores, gl_error *err) {
+    ENTER(err);
+    return go_join(rank, ranks, cores, err);
+}
+
 gl_status gl_settle(int32_t timeout_ms, gl_error *err) {
     ENTER(err);
     return go_settle(timeout_ms, err);

@@ -45,8 +45,9 @@ static inline void gl_block_inherit(gl_block *block, int yes) {
         madvise(block->data, block->size, yes ? MADV_DOFORK : MADV_DONTFORK);
 }
 
-/* gl_block_new maps size bytes, or wraps lent ones; NULL if there is no memory.  The block is GL_TAKEN. */
-static inline gl_block *gl_block_new(size_t size, void *lent, gl_counter *counter) {
+/* gl_block_of maps size bytes as mmap does; NULL if there is no memory.  The block is GL_TAKEN. */
+static inline gl_block *gl_block_of(size_t size, void *lent, gl_counter *counter, int protection, int flags, int fd,
+                                    off_t offset) {
     gl_block *block = calloc(1, sizeof *block);
     if (!block)
         return NULL;
@@ -55,7 +56,7 @@ static inline gl_block *gl_block_new(size_t size, void *lent, gl_counter *counte
     block->lent = lent != NULL;
     block->data = lent;
     if (!lent) {
-        block->data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        block->data = mmap(NULL, size, protection, flags, fd, offset);
         if (block->data == MAP_FAILED) {
             free(block);
             return NULL;
@@ -68,6 +69,11 @@ static inline gl_block *gl_block_new(size_t size, void *lent, gl_counter *counte
     atomic_fetch_add(&counter->bytes, (int64_t)size);
     atomic_fetch_add(&counter->blocks, 1);
     return block;
+}
+
+/* gl_block_new maps size bytes, or wraps lent ones; NULL if there is no memory.  The block is GL_TAKEN. */
+static inline gl_block *gl_block_new(size_t size, void *lent, gl_counter *counter) {
+    return gl_block_of(size, lent, counter, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
 static inline void gl_block_free(gl_block *block) {

@@ -63,6 +63,20 @@ func New(p Purpose, size int) (Block, error) {
 	return wrap(c, p, size)
 }
 
+// Map maps size bytes of a file from an offset on, which is a multiple of a page, together with whoever else has it mapped. The
+// block is taken. The file stays as long as it.
+func Map(p Purpose, fd int, offset int64, size int, writable bool) (Block, error) {
+	protection := C.int(C.PROT_READ)
+	if writable {
+		protection |= C.PROT_WRITE
+	}
+	c := C.gl_block_of(C.size_t(size), nil, &counters[p], protection, C.MAP_SHARED, C.int(fd), C.off_t(offset))
+	if c != nil && p != Indexes {
+		C.gl_block_inherit(c, 0)
+	}
+	return wrap(c, p, size)
+}
+
 // Lend wraps memory of the caller, who keeps it alive until the block is freed.
 func Lend(p Purpose, data unsafe.Pointer, size int) (Block, error) {
 	return wrap(C.gl_block_new(C.size_t(size), data, &counters[p]), p, size)

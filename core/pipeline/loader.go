@@ -6,8 +6,11 @@
 package pipeline
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"sort"
 	"sync"
@@ -22,6 +25,7 @@ import (
 	"github.com/goloader/goloader/core/decode/tiff"
 	"github.com/goloader/goloader/core/decode/webp"
 	"github.com/goloader/goloader/core/draw"
+	"github.com/goloader/goloader/core/node"
 	"github.com/goloader/goloader/core/op"
 	"github.com/goloader/goloader/core/plan"
 	"github.com/goloader/goloader/core/recipe"
@@ -233,7 +237,7 @@ func (l *Loader) openSeek(n int, name func(i int) string) error {
 	if want == nil || n == 0 {
 		return nil
 	}
-	index, err := seek.New(n, want.BytesMax)
+	index, err := seek.Open(n, want.BytesMax, l.seekName(n, name))
 	if errors.Is(err, seek.ErrTooSmall) {
 		return nil
 	}
@@ -241,12 +245,26 @@ func (l *Loader) openSeek(n int, name func(i int) string) error {
 		return err
 	}
 	l.seek = index
-	if want.Path != "" {
+	if want.Path != "" && index.First() {
 		if err := index.Load(want.Path, name); err != nil {
 			l.warnings = append(l.warnings, fmt.Errorf("the saved seek index is not used: %w", err))
 		}
 	}
 	return nil
+}
+
+// seekName is the same for all ranks of a machine that have seek indexes of the same files in the same order; "" if there are none.
+func (l *Loader) seekName(n int, name func(i int) string) string {
+	if name == nil || !node.Shares() {
+		return ""
+	}
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%d\x00%s\x00", l.plan.SeekIndex.BytesMax, l.plan.SeekIndex.Path)
+	for i := range n {
+		_, _ = io.WriteString(sum, name(i)) // a hash takes everything
+		_, _ = sum.Write([]byte{0})
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
 // saves reports whether the seek index is kept for later runs.

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/goloader/goloader/core/node"
 	"github.com/goloader/goloader/core/ring"
 	"github.com/goloader/goloader/core/rng"
 	"github.com/goloader/goloader/core/source"
@@ -39,6 +40,8 @@ type Options struct {
 
 	Nice int     // niceness of the threads that make samples; 0: as the process's
 	CPUs []int32 // cores that they run on; none: those of the process
+
+	Cores *node.Cores // where ranks of this machine that share its cores say what they need; nil: there are none
 
 	// What is else found out by measuring, for tests.
 	Span       int  // most images a worker takes at a time; 0: by batch size and workers
@@ -197,6 +200,9 @@ func (r *Run) wake() {
 	r.addReader()
 	r.work.Broadcast()
 }
+
+// errNoWorker says that a goroutine could not begin to make samples.
+var errNoWorker = errors.New("no worker")
 
 // errLeft ends a goroutine that was left in a read and has returned.
 var errLeft = errors.New("left")
@@ -469,6 +475,7 @@ func (r *Run) Close() error {
 	for r.alive > 0 {
 		r.quiet.Wait()
 	}
+	r.idle()
 	r.dropAll()
 	r.batches, r.unused = nil, nil
 	r.told.Free()
@@ -517,12 +524,9 @@ func Serving() int { return int(serving.Load()) }
 func (r *Run) serve() error {
 	serving.Add(1)
 	defer serving.Add(-1)
-	if err := r.settleThread(); err != nil {
-		return err
-	}
-	w, err := newWorker(r)
+	w, err := r.readyWorker()
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", errNoWorker, err)
 	}
 	defer w.close()
 	r.mu.Lock()
@@ -534,11 +538,19 @@ func (r *Run) serve() error {
 			continue
 		}
 		b, sp, read := r.pick()
-		if sp == nil || r.crew.busy >= r.crew.most {
+		if sp == nil && r.crew.busy == 0 {
+			r.idle()
+		}
+		may := 0
+		if sp != nil {
+			may = r.may()
+		}
+		if r.crew.busy >= may {
 			r.work.Wait()
 			continue
 		}
 		r.crew.busy++
+		r.borrow(may)
 		left := false
 		if read {
 			left = r.read(w, r.takeReading(b, sp, sp.hi-sp.lo))
@@ -552,6 +564,14 @@ func (r *Run) serve() error {
 	}
 	r.workers--
 	return nil
+}
+
+// readyWorker gives a goroutine its thread and its tools.
+func (r *Run) readyWorker() (*worker, error) {
+	if err := r.settleThread(); err != nil {
+		return nil, err
+	}
+	return newWorker(r)
 }
 
 // settleThread gives a goroutine a thread of its own that is as nice, and runs on those cores, as the options say. The thread ends

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 
 	"github.com/goloader/goloader/core/source"
 )
@@ -71,9 +72,7 @@ func (x *Index) Load(path string, names func(i int) string) error {
 			x.Put(i, s.Stamp, entry)
 		}
 	})
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.saved += x.changes - before // what was just read need not be written
+	atomic.AddInt64(&x.head.saved, x.changed()-before) // what was just read need not be written
 	return err
 }
 
@@ -83,11 +82,7 @@ func (x *Index) has(i int) bool {
 	return x.records[i].size > 0
 }
 
-func (x *Index) changed() int64 {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.changes
-}
+func (x *Index) changed() int64 { return atomic.LoadInt64(&x.head.changes) }
 
 // read hands on each entry of a saved index. The bytes hold until the next.
 func read(file io.Reader, entry func(saved, []byte)) error {
@@ -123,10 +118,11 @@ func read(file io.Reader, entry func(saved, []byte)) error {
 // Save writes the entries to a file, which is replaced as a whole, if enough is new since the last time to be worth it; all
 // says that anything is. What another process has saved there meanwhile is kept.
 func (x *Index) Save(path string, names func(i int) string, all bool) error {
+	fresh, entries := x.changed()-atomic.LoadInt64(&x.head.saved), atomic.LoadInt64(&x.head.entries)
 	x.mu.Lock()
-	fresh, entries, disk := x.changes-x.saved, x.entries, x.disk
+	disk := x.disk
 	x.mu.Unlock()
-	if fresh == 0 || (!all && fresh < entries/32) {
+	if fresh <= 0 || (!all && fresh < entries/32) {
 		return nil
 	}
 	if info, err := os.Stat(path); err == nil && !same(info, disk) {
@@ -155,9 +151,10 @@ func (x *Index) Save(path string, names func(i int) string, all bool) error {
 	if err != nil {
 		return errors.Join(err, os.Remove(file.Name()))
 	}
+	atomic.StoreInt64(&x.head.saved, changes)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.saved, x.disk = changes, info
+	x.disk = info
 	return nil
 }
 
@@ -176,16 +173,14 @@ func (x *Index) write(file io.Writer, names func(i int) string) error {
 	entry := make([]byte, entryMax)
 	for i, name := range hashes(len(x.records), names) {
 		// The lock is for a copy only: workers go on meanwhile.
+		var stamp source.Stamp
 		x.mu.Lock()
-		r := x.records[i]
-		if r.size > 0 {
-			copy(entry, x.bytes(&r))
-		}
+		size := x.get(&x.records[i], func(of source.Stamp) bool { stamp = of; return true }, entry)
 		x.mu.Unlock()
-		if r.size == 0 {
+		if size == 0 {
 			continue
 		}
-		if err := put(all, saved{name, r.stamp, uint32(r.size)}, entry[:r.size]); err != nil {
+		if err := put(all, saved{name, stamp, uint32(size)}, entry[:size]); err != nil {
 			return err
 		}
 	}

@@ -157,6 +157,7 @@ class Core:
         if plan.rules is not None:  # images
             self._lib.find_libwebp()
         self._reach()
+        self._lib.join_ranks()
         source = _native.Source(plan.count, *_listed(plan, self._lib), _rows(plan), _address(plan.places))
         handle, error = c_int64(), _native.Error()
         self._lib.check(self._lib.gl_open(text, len(text), byref(source), byref(handle), byref(error)), error)
@@ -188,7 +189,9 @@ class Core:
         hold_directory: bool = False,
         sample_timeout: float | None = None,
     ) -> Run:
-        """Starts goroutines; as many as `workers` asks and this process may use, 0 for one a core.
+        """Starts goroutines; as many as `workers` asks and this process may use, 0 for its rank's share of the cores.
+
+        With all of the share or more, there are more for as long as other ranks need fewer.
 
         Stream w is seeded with base_seed + w, or with seeds[w]: [streams] uint64. With `hold_directory` relative
         paths begin at the working directory of now. A sample whose file takes more than `sample_timeout` seconds to
@@ -197,7 +200,7 @@ class Core:
         self._reach()
         allowed, cpus = _cores.allowed(), np.array(_cores.cpus(), np.int32)
         options = _native.RunOptions(
-            workers=min(workers or allowed, allowed),
+            workers=min(workers or _cores.share(), allowed),
             streams=streams,
             base_seed=base_seed,
             poison=os.environ.get("GOLOADER_POISON", "") not in ("", "0"),

@@ -19,18 +19,42 @@ def allowed(root: Path = Path("/")) -> int:
 
 
 def share(root: Path = Path("/")) -> int:
-    """The cores of one rank, at least 1: `allowed`, divided by the ranks that torchrun started beside this one.
+    """The cores of one rank, at least 1: `allowed`, divided by the ranks that one launcher started here (`ranks`).
 
     A rank that was bound to cores of its own (numactl, torchrun --numa-binding) has fewer than its parent process, and
     shares them with nobody.
     """
     cores = allowed(root)
+    return cores if bound() else max(1, cores // ranks()[1])
+
+
+def bound() -> bool:
+    """Whether this process may use fewer cores than its parent."""
     try:
-        ranks = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
-        bound = os.sched_getaffinity(0) < os.sched_getaffinity(os.getppid())
-    except (ValueError, OSError, AttributeError):
-        return cores
-    return cores if bound else max(1, cores // max(1, ranks))
+        return os.sched_getaffinity(0) < os.sched_getaffinity(os.getppid())
+    except (OSError, AttributeError):
+        return False
+
+
+def ranks() -> tuple[int, int]:
+    """Which rank of this machine this process is, from 0 on, and how many there are: as torchrun and accelerate say it,
+    DeepSpeed, Open MPI, or MPICH and Intel's. (0, 1) where none does."""
+    for rank, count in _RANKS:
+        try:
+            found = int(os.environ[rank]), int(os.environ[count])
+        except (KeyError, ValueError):
+            continue
+        if 0 <= found[0] < found[1]:
+            return found
+    return 0, 1
+
+
+_RANKS = (
+    ("LOCAL_RANK", "LOCAL_WORLD_SIZE"),
+    ("LOCAL_RANK", "LOCAL_SIZE"),
+    ("OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"),
+    ("MPI_LOCALRANKID", "MPI_LOCALNRANKS"),
+)
 
 
 def niceness() -> int:

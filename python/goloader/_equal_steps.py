@@ -15,7 +15,7 @@ import torch
 from torch import distributed
 
 from . import profile
-from .adapters.torch import default_store
+from .adapters.torch import default_store, group_timeout
 from .on_error import OnError
 from .plan import Row, samplers
 from .state import book
@@ -206,10 +206,13 @@ _groups: list[tuple[Any, Any]] = []
 
 
 def _group() -> Any:
-    """All ranks, over gloo: nothing waits for a GPU. Made once, when all ranks begin an epoch."""
+    """All ranks, over gloo: nothing waits for a GPU. Made once, when all ranks begin an epoch.
+
+    Without a timeout it would wait for 30 minutes, whatever init_process_group() was told.
+    """
     world = distributed.group.WORLD
     if not _groups or _groups[0][0] is not world:
-        _groups[:] = [(world, distributed.new_group(backend="gloo"))]
+        _groups[:] = [(world, distributed.new_group(backend="gloo", timeout=group_timeout(world)))]
     return _groups[0][1]
 
 

@@ -120,6 +120,7 @@ def _listed(
     progress: Callable[[int], object] | None,
 ) -> Files:
     """Lists what `begin` begins to list. Ctrl-C is heard within 0.1 s."""
+    lib.join_ranks()
     handle, found = c_int64(), _native.Files()
     lib.call(begin, byref(what), byref(handle))
     owner = _Owner(lib, handle.value)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import multiprocessing
 import os
 import shutil
 from ctypes import (
@@ -28,7 +29,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from . import _library
+from . import _cores, _library
 from ._errors import BY_STATUS, CoreError, ForkedError, LibraryError
 from .adapters import pillow
 
@@ -262,6 +263,7 @@ _LONG = {
     "gl_resume": (c_int32, [c_int64, c_int64, c_void_p, c_int32, POINTER(Error)]),
     "gl_close": (c_int32, [c_int64, POINTER(Error)]),
     "gl_observe": (c_int32, [c_int32, POINTER(Error)]),
+    "gl_join": (c_int32, [c_int32, c_int32, c_int32, POINTER(Error)]),
     "gl_settle": (c_int32, [c_int32, POINTER(Error)]),
     "gl_seeds": (c_int32, [c_uint64, c_int64, c_void_p, c_int64, POINTER(Error)]),
     "gl_weighted_open": (c_int32, [c_void_p, c_int32, c_int64, POINTER(c_int64), POINTER(Error)]),
@@ -342,7 +344,7 @@ class Library:
             )
         self.gl_observe(os.environ.get("GOLOADER_TOP", "1") != "0", None)
         self.pid = os.getpid()
-        self._told_of_libwebp = False
+        self._told_of_libwebp = self._told_of_ranks = False
         self.told_of_remotes: object = None
         self.fetches = False
 
@@ -367,6 +369,16 @@ class Library:
             if addresses is not None:
                 self.gl_use_libwebp(*addresses, None)
                 self._told_of_libwebp = True
+
+    def join_ranks(self) -> None:
+        """Tells the library of other ranks on this machine, once, unless this is a worker process of one.
+
+        Where it cannot find them, each has its share.
+        """
+        rank, count = _cores.ranks()
+        if count > 1 and not self._told_of_ranks and not multiprocessing.current_process().daemon:
+            self._told_of_ranks = True
+            self.gl_join(rank, count, 0 if _cores.bound() else _cores.allowed(), None)
 
     def json(self, function: Any, *arguments: Any) -> dict[str, Any]:
         """What a function that writes JSON says."""

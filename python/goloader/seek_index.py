@@ -17,7 +17,8 @@ class SeekIndex:
     file of the same size, modification time and content (its hash).
 
     bytes_max  the most memory it may take, in bytes. Useful is up to about 1.5 KB for a photo of 500x375. With less it
-               is sparser and saves less; with less than 96 bytes a file there is none
+               is sparser and saves less; with less than 96 bytes a file there is none. Ranks of one machine whose
+               loaders have the same files in the same order have one index in memory together
     path       a file to load the index from when the first epoch begins. It is written as a whole at the end of an
                epoch that added much, and when the loader is gone. None keeps the index in memory only. Several
                processes may share the file. A damaged one is ignored, with a RuntimeWarning. For your own dataset

@@ -1,11 +1,14 @@
 package pipeline_test
 
 import (
+	"fmt"
+	"os"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goloader/goloader/core/node"
 	"github.com/goloader/goloader/core/pipeline"
 	"github.com/goloader/goloader/tests_go/mem/leakcheck"
 )
@@ -62,5 +65,76 @@ func TestWhoWaitsHasAllWorkers(t *testing.T) {
 		r.submit(0, 1, 2, 3)
 		requireOutcome(t, newModel(p, photos, 1, 0).batch([]int64{0, 1, 2, 3}), r.result(nil))
 		require.EqualValues(t, 3, l.Stats.Snapshot().Workers)
+	}
+}
+
+// A run takes the cores that other ranks leave, and gives them back, in the middle of an epoch; its batches are those of one
+// worker.
+func TestARunBorrowsWhatOtherRanksLeave(t *testing.T) {
+	const n, ranks, cores, share = 40, 3, 6, 2
+	leakcheck.Check(t)
+	random := logSeed(t)
+	photos, p := makePhotos(n, 1, good...), training(n)
+	l := openLoader(t, p, store(t, photos))
+	m := newModel(p, photos, 2, 7)
+	name := fmt.Sprintf("crew-%d-%d", os.Getpid(), random.Uint64())
+	var tables []*node.Cores
+	for rank := range ranks {
+		c, err := node.OpenCores(name, rank, ranks, cores)
+		require.NoError(t, err)
+		defer c.Close()
+		tables = append(tables, c)
+	}
+	before := pipeline.Serving()
+	r := start(t, l, p, photos, pipeline.Options{Workers: share, Streams: 2, BaseSeed: 7, Span: 1, Cores: tables[0]})
+	defer r.close()
+	need := make([]node.Need, ranks)
+	others := func(said node.Need) {
+		for rank := 1; rank < ranks; rank++ {
+			tables[rank].Tell(&need[rank], said)
+		}
+	}
+	// until takes batches, some at a time, until so many workers may work, while the other ranks need something.
+	until := func(want int64, need node.Need) {
+		t.Helper()
+		for range 1000 {
+			batches := randomBatches(random, n, 8, 9)
+			for _, indices := range batches {
+				r.submit(indices...)
+			}
+			for _, indices := range batches {
+				others(need)
+				requireOutcome(t, m.batch(indices), r.result(nil))
+			}
+			if l.Stats.Snapshot().Workers == want {
+				return
+			}
+		}
+		require.Fail(t, "never so many", "%d", want)
+	}
+	greedy := node.Need{Busy: share, Wants: share, Greedy: true}
+	until(cores, node.Need{})
+	until(share, greedy)
+	until(cores-2, node.Need{Wants: 1})
+	require.Greater(t, pipeline.Serving()-before, share)
+	require.LessOrEqual(t, pipeline.Serving()-before, cores)
+	r.close()
+	others(node.Need{})
+	require.Equal(t, cores, tables[1].Tell(&need[1], greedy)) // the run that is over needs none
+}
+
+// Fewer workers than the share are as many as were asked for.
+func TestARunWithLessThanItsShareBorrowsNothing(t *testing.T) {
+	photos, p := makePhotos(8, 1, good...), still(8)
+	l := openLoader(t, p, store(t, photos))
+	c, err := node.OpenCores(fmt.Sprintf("less-%d", os.Getpid()), 0, 2, 6)
+	require.NoError(t, err)
+	defer c.Close()
+	r := start(t, l, p, photos, pipeline.Options{Workers: 2, Streams: 1, Cores: c})
+	defer r.close()
+	for range 100 {
+		r.submit(0, 1, 2, 3)
+		requireOutcome(t, newModel(p, photos, 1, 0).batch([]int64{0, 1, 2, 3}), r.result(nil))
+		require.EqualValues(t, 2, l.Stats.Snapshot().Workers)
 	}
 }

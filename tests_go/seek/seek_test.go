@@ -2,10 +2,12 @@
 package seek_test
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -140,6 +142,106 @@ func TestGoroutinesShareAnIndex(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// shared opens an index that others have as well: in this process, or in children of it.
+func shared(t *testing.T, n int, bytesMax int64, name string) *seek.Index {
+	t.Helper()
+	x, err := seek.Open(n, bytesMax, name)
+	require.NoError(t, err)
+	t.Cleanup(x.Close)
+	return x
+}
+
+func TestRanksHaveOneIndexTogether(t *testing.T) {
+	leakcheck.Check(t)
+	const n, bytesMax = 3000, 3 << 20
+	name := fmt.Sprintf("%d-%s", os.Getpid(), t.Name())
+	a, err := seek.Open(n, bytesMax, name)
+	require.NoError(t, err)
+	b := shared(t, n, bytesMax, name)
+	require.True(t, a.First())
+	require.False(t, b.First())
+	other := shared(t, n, bytesMax, name+"other")
+	for i := range n {
+		from := []*seek.Index{a, b}[i%2]
+		from.Put(i, stamp(i), entry(i, from.EntryMax()))
+	}
+	for i := range n {
+		require.Equal(t, entry(i, a.EntryMax()), get(b, i, stamp(i)))
+		require.Equal(t, entry(i, a.EntryMax()), get(a, i, stamp(i)))
+		require.Empty(t, get(other, i, stamp(i)))
+	}
+	require.Equal(t, a.Usage(), b.Usage())
+	require.EqualValues(t, n, b.Usage().Entries)
+	require.LessOrEqual(t, b.Usage().Bytes, int64(bytesMax))
+
+	// What one has saved the other need not.
+	path := filepath.Join(t.TempDir(), "index")
+	require.NoError(t, a.Save(path, names, true))
+	require.NoError(t, os.Remove(path))
+	require.NoError(t, b.Save(path, names, true))
+	require.NoFileExists(t, path)
+	a.Close()
+	require.Equal(t, entry(1, b.EntryMax()), get(b, 1, stamp(1)))
+}
+
+// A process that puts entries until it is killed.
+const puts = "GOLOADER_TEST_PUTS"
+
+func TestMain(m *testing.M) {
+	if name := os.Getenv(puts); name != "" {
+		x, err := seek.Open(50, 1<<20, name)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println("begins")
+		for k := 0; ; k++ {
+			x.Put(k%50, stamp(k%50), nil)
+			x.Put(k%50, stamp(k%50), entry(k%50, 1+k%500))
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// Readers see whole entries or none, whenever another process is killed while it writes; and all other files keep theirs.
+func TestAProcessThatIsKilledLeavesNoHalfEntry(t *testing.T) {
+	const n = 50
+	name := fmt.Sprintf("%d-%s", os.Getpid(), t.Name())
+	x := shared(t, n, 1<<20, name)
+	room := make([]byte, x.EntryMax())
+	seen := 0
+	for turn := range 8 {
+		child := exec.Command(os.Args[0])
+		child.Env = append(os.Environ(), puts+"="+name)
+		out, err := child.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, child.Start())
+		_, err = bufio.NewReader(out).ReadString('\n')
+		require.NoError(t, err)
+		for k := range 3000 + 1000*turn {
+			i := k % n
+			if got := room[:x.Get(i, stamp(i), room)]; len(got) > 0 {
+				seen++
+				require.Equal(t, entry(i, len(got)), got)
+			}
+			if k%7 == 0 {
+				x.Put(i, stamp(i), entry(i, 1+k%500))
+			}
+		}
+		require.NoError(t, child.Process.Kill())
+		_ = child.Wait()
+	}
+	require.Positive(t, seen)
+	kept := 0
+	for i := range n {
+		x.Put(i, stamp(i), entry(i, 501))
+		if got := get(x, i, stamp(i)); len(got) > 0 {
+			require.Equal(t, entry(i, len(got)), got)
+			kept++
+		}
+	}
+	require.GreaterOrEqual(t, kept, n-8) // a process writes one at a time
 }
 
 func TestASavedIndexIsReadByAnotherRun(t *testing.T) {

@@ -6,9 +6,12 @@ import io
 import itertools
 import json
 import os
+import signal
 import sys
 import tarfile
+import time
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -124,7 +127,7 @@ def compared(rank: int, place: Path) -> Any:
 
 
 def failed(rank: int, place: Path, how: str) -> str:
-    """What is raised where rank 1 fails at its second step, is gone, has nothing, or has another argument."""
+    """What is raised where rank 1 fails at its second step, is gone or stopped, has nothing or another argument."""
 
     class Failing(Stream):
         def __iter__(self) -> Iterator[int]:
@@ -132,6 +135,8 @@ def failed(rank: int, place: Path, how: str) -> str:
                 if rank == 1 and number == 104:
                     if how == "gone":
                         os._exit(0)
+                    if how == "hangs":
+                        os.kill(os.getpid(), signal.SIGSTOP)
                     raise OSError("number 104")
                 yield number
 
@@ -145,10 +150,16 @@ def failed(rank: int, place: Path, how: str) -> str:
 
 
 def main(how: str, place: Path) -> None:
-    distributed.init_process_group("gloo")
+    distributed.init_process_group("gloo", timeout=timedelta(seconds=8 if how == "hangs" else 120))
     rank = distributed.get_rank()
+    (place / f"pid-{rank}").write_text(str(os.getpid()))
     told = compared(rank, place) if how == "compared" else [failed(rank, place, each) for each in how.split(",")]
     (place / f"result-{rank}.json").write_text(json.dumps(told))
+    if how == "hangs" and rank == 0:
+        end = time.monotonic() + 60
+        while not (place / "result-2.json").exists() and time.monotonic() < end:
+            time.sleep(0.1)
+        os.kill(int((place / "pid-1").read_text()), signal.SIGCONT)
     os._exit(0)  # a group with a rank that is gone cannot be ended
 
 

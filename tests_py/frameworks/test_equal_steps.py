@@ -72,6 +72,13 @@ def test_ranks_that_fail_or_are_gone_are_named(tmp_path: Path) -> None:
         assert each.startswith("RuntimeError") and "equal_steps, step 2: rank 1 does not answer" in each
 
 
+@pytest.mark.slow
+def test_a_rank_that_is_stopped_is_named_after_the_timeout_of_the_group(tmp_path: Path) -> None:
+    told = ranks("hangs", tmp_path)
+    for (said,) in (told[0], told[2]):
+        assert said.startswith("RuntimeError") and "equal_steps, step 2: rank 1 does not answer" in said
+
+
 def test_with_one_rank_it_is_the_loaders_own_length() -> None:
     loader = goloader.DataLoader(range(10), 3, equal_steps="pad")  # type: ignore[arg-type]
     assert [len(batch) for batch in loader] == [3, 3, 3, 1]

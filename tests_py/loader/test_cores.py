@@ -127,7 +127,33 @@ def test_the_ranks_of_a_node_share_its_cores(
 ) -> None:
     monkeypatch.setattr(_cores, "allowed", lambda root: 8)
     monkeypatch.setenv("LOCAL_WORLD_SIZE", ranks)
+    monkeypatch.setenv("LOCAL_RANK", "0")
     assert _cores.share(tmp_path) == share
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ({}, (0, 1)),
+        ({"LOCAL_RANK": "3", "LOCAL_WORLD_SIZE": "8"}, (3, 8)),  # torchrun, accelerate
+        ({"LOCAL_RANK": "3", "LOCAL_SIZE": "4"}, (3, 4)),  # DeepSpeed
+        ({"OMPI_COMM_WORLD_LOCAL_RANK": "1", "OMPI_COMM_WORLD_LOCAL_SIZE": "2"}, (1, 2)),
+        ({"MPI_LOCALRANKID": "1", "MPI_LOCALNRANKS": "2"}, (1, 2)),
+        ({"LOCAL_WORLD_SIZE": "8"}, (0, 1)),
+        ({"LOCAL_RANK": "8", "LOCAL_WORLD_SIZE": "8"}, (0, 1)),
+        ({"LOCAL_RANK": "-1", "LOCAL_WORLD_SIZE": "8"}, (0, 1)),
+        ({"LOCAL_RANK": "one", "LOCAL_WORLD_SIZE": "8"}, (0, 1)),
+    ],
+)
+def test_launchers_say_which_rank_of_how_many_it_is(
+    said: dict[str, str], found: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for names in _cores._RANKS:
+        for name in names:
+            monkeypatch.delenv(name, raising=False)
+    for name, value in said.items():
+        monkeypatch.setenv(name, value)
+    assert _cores.ranks() == found
 
 
 _THREADS = """
@@ -182,7 +208,8 @@ def test_a_rank_that_was_bound_to_cores_shares_them_with_nobody() -> None:
         "import os\nfrom goloader import _cores\n_cores.allowed = lambda root: 8\n"
         "print(_cores.share())\nos.sched_setaffinity(0, [min(os.sched_getaffinity(0))])\nprint(_cores.share())"
     )
-    environment = os.environ | {"LOCAL_WORLD_SIZE": "4", "PYTHONPATH": str(Path(_cores.__file__).parents[1])}
+    rank = {"LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "4"}
+    environment = os.environ | rank | {"PYTHONPATH": str(Path(_cores.__file__).parents[1])}
     answer = subprocess.run(
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
     )

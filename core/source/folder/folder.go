@@ -5,6 +5,8 @@ package folder
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"math"
 	"strings"
@@ -12,6 +14,7 @@ import (
 	"unsafe"
 
 	"github.com/goloader/goloader/core/mem"
+	"github.com/goloader/goloader/core/node"
 	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/source/local"
 )
@@ -20,10 +23,11 @@ import (
 type Folder struct {
 	store   source.Store
 	owners  atomic.Int32
-	block   mem.Block // that they are in; not valid if they are the caller's
-	paths   []byte    // each path ends in NUL, as the kernel wants it
-	offsets []int64   // n+1; path i is paths[offsets[i]:offsets[i+1]-1]
-	labels  []int64   // n
+	block   mem.Block    // that they are in; not valid if they are the caller's
+	shared  *node.Memory // of which the block is, if other ranks of this machine may have it
+	paths   []byte       // each path ends in NUL, as the kernel wants it
+	offsets []int64      // n+1; path i is paths[offsets[i]:offsets[i+1]-1]
+	labels  []int64      // n
 	// n times where a file begins in its archive, and its bytes; a path is then that of the archive, a NUL, and the name
 	// in it. Nil if each file is one of its own.
 	spans []int64
@@ -89,7 +93,6 @@ func storeOf(remote source.Remote) source.Store {
 
 // allocate gives a list of n files of a store with nothing in it yet.
 func allocate(store source.Store, n, pathBytes int, archived bool) (*Folder, error) {
-	const word = int(unsafe.Sizeof(int64(0)))
 	words := 2*n + 1
 	if archived {
 		words += 2 * n
@@ -98,13 +101,49 @@ func allocate(store source.Store, n, pathBytes int, archived bool) (*Folder, err
 	if err != nil {
 		return nil, fmt.Errorf("folder: %w", err)
 	}
-	numbers := unsafe.Slice((*int64)(block.Data()), words)
-	f := &Folder{store: store, block: block, offsets: numbers[:n+1], labels: numbers[n+1 : 2*n+1], paths: block.Bytes()[words*word : words*word+pathBytes]}
-	if archived {
-		f.spans = numbers[2*n+1:]
-	}
+	f := &Folder{store: store}
+	f.lay(block, n, words)
 	f.owners.Store(1)
 	return f, nil
+}
+
+const word = int(unsafe.Sizeof(int64(0)))
+
+// lay says where in a block the list is: so many numbers, of n files, and the paths behind them.
+func (f *Folder) lay(block mem.Block, n, words int) {
+	numbers := unsafe.Slice((*int64)(block.Data()), words)
+	f.block, f.offsets, f.labels, f.paths = block, numbers[:n+1], numbers[n+1:2*n+1], block.Bytes()[words*word:]
+	if words > 2*n+1 {
+		f.spans = numbers[2*n+1:]
+	}
+}
+
+// share puts a list that nobody uses yet into memory that ranks of this machine have together, if they have the same. Where
+// that cannot be, which is no error, it stays where it is.
+func (f *Folder) share() {
+	if !node.Shares() || f.Len() == 0 {
+		return
+	}
+	own := f.block.Bytes()
+	sum := sha256.Sum256(own)
+	memory, err := node.Named("list-"+hex.EncodeToString(sum[:16]), int64(len(own)), func(to []byte) { copy(to, own) })
+	if err != nil {
+		return
+	}
+	block, err := mem.Map(mem.Indexes, memory.FD(), 0, len(own), false)
+	if err != nil {
+		memory.Close()
+		return
+	}
+	if !bytes.Equal(block.Bytes(), own) { // somebody else's idea of this name
+		block.Free()
+		memory.Close()
+		return
+	}
+	words := len(f.offsets) + len(f.labels) + len(f.spans)
+	f.block.Free()
+	f.lay(block, f.Len(), words)
+	f.shared = memory
 }
 
 // Share makes one more owner, who also has to close it.
@@ -117,6 +156,9 @@ func (f *Folder) Share() *Folder {
 func (f *Folder) Close() {
 	if f.owners.Add(-1) == 0 && f.block.Valid() {
 		f.block.Free()
+		if f.shared != nil {
+			f.shared.Close()
+		}
 	}
 }
 

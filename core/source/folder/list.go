@@ -75,6 +75,7 @@ func (l *List) make(ctx context.Context, what Listing, index string) error {
 	if index != "" {
 		files, err := LoadIndex(ctx, index, key, what.remote())
 		if err == nil {
+			files.share()
 			l.files, l.indexed = files, true
 			l.Progress.Files.Store(int64(files.Len()))
 			return nil
@@ -95,6 +96,7 @@ func (l *List) make(ctx context.Context, what Listing, index string) error {
 			l.notice = err.Error() + "; the next start will list all again"
 		}
 	}
+	files.share()
 	return nil
 }
 

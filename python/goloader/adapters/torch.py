@@ -9,6 +9,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import timedelta
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
@@ -46,6 +47,7 @@ __all__ = [
     "default_store",
     "fetch",
     "gives",
+    "group_timeout",
     "in_order_argument",
     "instead",
     "pin_memory",
@@ -95,6 +97,13 @@ def default_device() -> torch.device:
 def default_store() -> Any:
     """The store by which the processes of torch.distributed found each other."""
     return distributed.distributed_c10d._get_default_store()
+
+
+def group_timeout(group: Any) -> timedelta | None:
+    """How long the processes of a group of torch.distributed wait for each other; None if it does not say."""
+    backends = (group._get_backend(device) for device in group._device_types)
+    found: timedelta | None = next((each.options._timeout for each in backends if hasattr(each, "options")), None)
+    return found
 
 
 def in_order_argument(wanted: bool) -> dict[str, bool]:

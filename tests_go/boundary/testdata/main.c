@@ -378,6 +378,7 @@ static void child(gl_handle loader, gl_handle run) {
     SAY(gl_events(0, &event, 1, &fd, &next, &lost, &error));
     SAY(gl_close(run, &error));
     SAY(gl_close(loader, &error));
+    SAY(gl_join(0, 2, 2, &error));
     SAY(gl_settle(0, &error));
     SAY(gl_stats(loader, json, sizeof json, &error));
     SAY(gl_live(json, sizeof json, &error));

@@ -7,12 +7,14 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goloader/goloader/core/node"
 	"github.com/goloader/goloader/core/source/folder"
 	"github.com/goloader/goloader/tests_go/mem/leakcheck"
 )
@@ -75,6 +77,60 @@ func TestASharedListLivesUntilItsLastOwnerClosesIt(t *testing.T) {
 	owners.Wait()
 	require.FileExists(t, shared.Name(shared.Len()-1))
 	shared.Close()
+}
+
+// mapped is the memory of lists that this process has together with others: a line of proc(5)'s maps each, by inode.
+func mapped(t *testing.T) map[string]int {
+	t.Helper()
+	maps, err := os.ReadFile("/proc/self/maps")
+	require.NoError(t, err)
+	found := map[string]int{}
+	for line := range strings.Lines(string(maps)) {
+		if fields := strings.Fields(line); strings.Contains(line, "/memfd:goloader-list-") {
+			require.Equal(t, "r--s", fields[1])
+			found[fields[4]]++
+		}
+	}
+	return found
+}
+
+func TestRanksHaveOneListInMemory(t *testing.T) {
+	leakcheck.Check(t)
+	tree := photos(t)
+	index := filepath.Join(t.TempDir(), "index")
+	listed := func() *folder.List {
+		list := folder.Start(tree, index)
+		done, err := list.Wait(time.Minute)
+		require.True(t, done)
+		require.NoError(t, err)
+		return list
+	}
+	alone := listed() // and writes the index
+	require.Empty(t, mapped(t))
+	require.NoError(t, node.Join(0, 2, 0))
+	walked, read := listed(), listed()
+	found := mapped(t)
+	require.Len(t, found, 1)
+	for _, times := range found {
+		require.Equal(t, 2, times)
+	}
+	want := alone.Files()
+	for _, list := range []*folder.List{walked, read} {
+		got := list.Files()
+		require.Equal(t, want.Paths(), got.Paths())
+		require.Equal(t, want.Offsets(), got.Offsets())
+		require.Equal(t, want.Labels(), got.Labels())
+		require.Equal(t, want.Spans(), got.Spans())
+	}
+	tree.Classes = tree.Classes[:1]
+	fewer := listed() // is another list
+	require.Len(t, mapped(t), 2)
+	for _, list := range []*folder.List{alone, walked, fewer} {
+		require.NoError(t, list.Close())
+	}
+	require.FileExists(t, read.Files().Name(read.Files().Len()-1))
+	require.NoError(t, read.Close())
+	require.Empty(t, mapped(t))
 }
 
 func TestAWalkThatIsClosedStops(t *testing.T) {

@@ -1,0 +1,154 @@
+"""Ranks of one machine that are killed, stopped and go on: the others take their cores for so long, and give the same
+batches as ever."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import photos
+import pytest
+import torch
+import torchvision.transforms as T
+from torch.utils.data import ConcatDataset, DataLoader
+from torchvision.datasets import ImageFolder
+
+PACKAGE = Path(__file__).parents[2] / "python"
+
+# A rank on a machine of 8 cores. After each epoch it prints how many workers might work in most of it, and a sum.
+_RANK = """
+import os, statistics, sys, torch, torchvision.transforms as T
+from torch.utils.data import ConcatDataset
+from torchvision.datasets import ImageFolder
+from goloader import DataLoader, _cores
+_cores.allowed = lambda *_: 8
+dataset = ImageFolder(sys.argv[1], T.Compose([T.RandomResizedCrop(224), T.RandomHorizontalFlip(), T.ToTensor()]))
+loader = DataLoader(ConcatDataset([dataset] * 4), 4, num_workers=4)
+parent = os.getppid()
+while os.getppid() == parent:
+    torch.manual_seed(7)
+    total, workers = 0, []
+    for k, (images, _) in enumerate(loader):
+        total += images.flatten()[::97].double().sum().item() * (k + 1)
+        workers.append(loader.stats().workers)
+    print(statistics.mode(workers), total, flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """24 JPEG files that take long to decode: who iterates waits for Go, however busy the machine is."""
+    return photos.fill(tmp_path_factory.mktemp("large"), photos.plain(24, width=1600, height=1200))
+
+
+Start = Callable[[int], subprocess.Popen[str]]
+
+
+@pytest.fixture
+def start(root: Path) -> Iterator[Start]:
+    """Starts a rank of two."""
+    started = []
+
+    def rank(number: int) -> subprocess.Popen[str]:
+        environment = {"PYTHONPATH": str(PACKAGE), "LOCAL_RANK": str(number), "LOCAL_WORLD_SIZE": "2"}
+        process = subprocess.Popen(
+            [sys.executable, "-W", "ignore", "-c", _RANK, str(root)],
+            env=os.environ | environment,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        return process
+
+    yield rank
+    for process in started:
+        with suppress(ProcessLookupError):
+            process.send_signal(signal.SIGKILL)
+        process.communicate()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+def test_the_cores_of_a_rank_that_is_stopped_or_killed_go_to_the_other(start: Start, root: Path) -> None:
+    sums = set()
+
+    def until(process: subprocess.Popen[str], workers: int) -> None:
+        """Reads epochs until so many workers might work in three of four: the other rank is idle between its own."""
+        assert process.stdout is not None
+        end = time.monotonic() + 60
+        seen: deque[int] = deque(maxlen=4)
+        for line in process.stdout:
+            found, total = line.split()
+            sums.add(total)
+            seen.append(int(found))
+            if seen.count(workers) >= 3:
+                return
+            assert time.monotonic() < end, f"{seen}, not {workers}"
+        pytest.fail(f"it ended with {process.wait()}")
+
+    first = start(0)
+    until(first, 8)  # the other has not begun
+    second = start(1)
+    until(second, 4)
+    until(first, 4)
+    second.send_signal(signal.SIGSTOP)
+    until(first, 8)
+    second.send_signal(signal.SIGCONT)
+    until(first, 4)
+    until(second, 4)
+    second.send_signal(signal.SIGKILL)
+    until(first, 8)
+    until(start(1), 4)  # begins again in its place
+    until(first, 4)
+
+    dataset = ImageFolder(str(root), T.Compose([T.RandomResizedCrop(224), T.RandomHorizontalFlip(), T.ToTensor()]))
+    torch.manual_seed(7)
+    batches = enumerate(DataLoader(ConcatDataset([dataset] * 4), 4, num_workers=4))
+    assert sums == {str(sum(images.flatten()[::97].double().sum().item() * (k + 1) for k, (images, _) in batches))}
+
+
+# One of two ranks, with half of an image folder each. Prints how many files of the second epoch the seek index knew.
+_LEARNS = """
+import os, sys, time, torchvision.transforms as T
+from pathlib import Path
+from torch.utils.data import DistributedSampler
+from torchvision.datasets import ImageFolder
+from goloader import DataLoader
+rank, all_ready = int(os.environ["LOCAL_RANK"]), Path(sys.argv[2])
+dataset = ImageFolder(sys.argv[1], T.Compose([T.CenterCrop(48), T.ToTensor()]))
+sampler = DistributedSampler(dataset, 2, rank)
+loader = DataLoader(dataset, 4, sampler=sampler, num_workers=1, persistent_workers=True)
+seen = []
+for epoch in range(2):
+    sampler.set_epoch(epoch)
+    for _ in loader: pass
+    seen.append(set(sampler))
+    (all_ready / f"{epoch}-{rank}").touch()
+    while len(list(all_ready.glob(f"{epoch}-*"))) < 2: time.sleep(0.01)
+print(loader.stats().seek_hits, len(seen[0] & seen[1]), len(seen[1]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_what_one_rank_learned_of_a_file_another_knows(root: Path, tmp_path: Path) -> None:
+    ranks = [
+        subprocess.Popen(
+            [sys.executable, "-W", "ignore", "-c", _LEARNS, str(root), str(tmp_path)],
+            env=os.environ | {"PYTHONPATH": str(PACKAGE), "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": "2"},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(2)
+    ]
+    for each in ranks:
+        hits, own, files = map(int, each.communicate()[0].split())
+        assert own < files == 12, "it saw the same files again"
+        assert hits == files
