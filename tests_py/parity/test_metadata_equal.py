@@ -12,11 +12,15 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
+import torch
+import torchvision.transforms.functional as F
 from class_of_lines import dataset_of
 from photos import lay, plain
 from PIL import Image
+from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import Dataset
 from twins import Program, check, loader_of
 
@@ -142,3 +146,93 @@ LEFT = [
 def test_what_may_come_out_otherwise_is_left_to_the_code(lines: list[str], root: Path) -> None:
     assert not goloader.DataLoader(dataset_of(Base, lines, root)).explain().native
     check(Program(loader_of(dataset_of(Base, lines, root), batch_size=2), epochs=1), native=False)
+
+
+class Boxed(Dataset[Any]):
+    """Photos with lists of boxes that differ in length."""
+
+    def __init__(self, root: Path) -> None:
+        self.files = sorted(map(str, root.iterdir()))
+        self.records = [
+            {"boxes": [[k, n, k + 5, n + 0.5] for n in range(1 + k % 3)], "labels": [7, k][: 1 + k % 2]}
+            for k in range(COUNT)
+        ]
+
+    def __len__(self) -> int:
+        return COUNT
+
+    def __getitem__(self, index: int) -> Any:
+        record = self.records[index]
+        image = Image.open(self.files[index]).convert("RGB").resize((9, 8))
+        if random.random() < 0.5:
+            image = F.hflip(image)
+        boxes = torch.tensor(record["boxes"], dtype=torch.float32)
+        return F.to_tensor(image), {"boxes": boxes, "labels": np.array(record["labels"]), "index": index}
+
+
+def as_samples(batch: Any) -> Any:
+    return tuple(zip(*batch, strict=True))
+
+
+def in_lists(batch: Any) -> Any:
+    return torch.stack([image for image, _ in batch]), [target["boxes"] for _, target in batch]
+
+
+def padded(batch: Any) -> Any:
+    images, targets = zip(*batch, strict=True)
+    return torch.stack(images), pad_sequence([target["boxes"] for target in targets], batch_first=True)
+
+
+def changed(batch: Any) -> Any:
+    for _, target in batch:
+        target["boxes"][:, 0] = -1
+        target["labels"] += 1
+    return as_samples(batch)
+
+
+RAGGED = pytest.mark.parametrize("collate", [as_samples, in_lists, padded, changed])
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+@RAGGED
+def test_lists_that_differ_in_length(root: Path, collate: Any, num_workers: int) -> None:
+    """Between epochs one changes, all become alike, and differ again."""
+
+    def before(epoch: int, loader: Any) -> None:
+        records = loader.dataset.records
+        if epoch == 1:
+            records[4]["boxes"].append([1, 2, 3, 4])
+            records[5] = {"boxes": [[0, 0, 1, 1]], "labels": [3]}
+        if epoch == 2:
+            for record in records:
+                record["boxes"] = record["boxes"][:1]
+        if epoch == 3:
+            records[0]["boxes"] = [[5, 6, 7, 8]] * 4
+
+    arguments = loader_of(lambda: Boxed(root), batch_size=4, num_workers=num_workers, collate_fn=lambda: collate)
+    check(Program(arguments, epochs=4, before=before, seed=3))
+
+
+def kinds(records: Any) -> None:
+    records[3]["labels"] = [1.5]
+
+
+def empty(records: Any) -> None:
+    records[3]["boxes"] = []
+
+
+def uneven(records: Any) -> None:
+    records[3]["boxes"] = [[1, 2, 3, 4], [1, 2]]
+
+
+@pytest.mark.parametrize("change", [kinds, empty, uneven])
+def test_lists_of_several_kinds_are_left_to_the_code(root: Path, change: Any) -> None:
+    dataset = Boxed(root)
+    change(dataset.records)
+    check(Program(loader_of(dataset, batch_size=4, collate_fn=lambda: as_samples), epochs=1, seed=3), native=False)
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_torch_puts_no_lists_together_that_differ_in_length(root: Path, num_workers: int) -> None:
+    events = check(Program(loader_of(Boxed(root), batch_size=4, num_workers=num_workers), seed=3), native=False)
+    assert "error" in {kind for kind, _ in events}

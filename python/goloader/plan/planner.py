@@ -315,6 +315,9 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
         return Refusal("collate", collation.name, "it collates sequences, not images", "COLLATE_FIELDS")
     if loader.rng is not None or getattr(loader, "on_error", "raise") != "raise":
         return Refusal("loader", "rng or on_error", "its code draws random numbers", "CODE_UNREAD")
+    if collation.plain and samples.ragged:
+        what = type(loader.dataset).__qualname__
+        return Refusal("source", what, "it gives arrays or tensors that differ in length", "CODE_UNREAD")
     if len(part.images) + len(part.numbers) > FIELDS_MAX:
         return Refusal("source", type(loader.dataset).__qualname__, f"more than {FIELDS_MAX} tensors", "FIELDS")
     put: Callable[[Sequence[Any]], Any] = collator(samples.structure)

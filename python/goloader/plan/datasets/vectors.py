@@ -31,6 +31,11 @@ def are_rows(values: Any) -> bool:
     return is_a(values, np.ndarray, torch.Tensor) and values.ndim > 1
 
 
+def are_ragged(values: Any) -> bool:
+    """Whether values of samples are arrays or tensors in a list, since they differ in length."""
+    return type(values) is list and bool(values) and is_a(values[0], np.ndarray, torch.Tensor)
+
+
 def take(container: Any, at: Sequence[int], rest: tuple[Any, ...] = ()) -> Any:
     """A copy of container[i, *rest] for each i, of an array or a tensor of numbers.
 
@@ -55,15 +60,31 @@ def take(container: Any, at: Sequence[int], rest: tuple[Any, ...] = ()) -> Any:
 
 
 def of_lists(function: Any, lists: Sequence[Any], options: dict[str, Any]) -> Any:
-    """function(numbers) for lists of numbers that are alike in shape and type. Raises UnreadableError for others."""
-    flat = list(lists)
-    while flat and set(map(type, flat)) <= {list, tuple} and len(set(map(len, flat))) == 1:
-        flat = [each for whole in flat for each in whole]
-    kinds = set(map(type, flat))
+    """function(numbers) for lists of numbers: rows, or a list where they differ in length. Raises UnreadableError for
+    other lists, and where not all that is made is of one kind."""
+    shapes, numbers = zip(*map(_shape_of, lists), strict=True) if lists else ((), ())
+    kinds = {type(each) for flat in numbers for each in flat}
     _check_arguments(function, (), options)
-    if len(kinds) != 1 or not kinds <= {bool, *INTS, *FLOATS} or not makes(function):
-        raise UnreadableError("makes arrays or tensors of lists that differ in length or types, or hold no numbers")
-    return _agreeing(lambda row: function(row, **options), lambda: function(list(lists), **options), lists)
+    if not kinds or not kinds <= {bool, *INTS, *FLOATS} or not makes(function):
+        raise UnreadableError("makes arrays or tensors of lists that are uneven, or hold no numbers")
+    alike_in_shape = len(set(shapes)) == 1
+    if alike_in_shape and len(kinds) == 1:
+        return _agreeing(lambda row: function(row, **options), lambda: function(list(lists), **options), lists)
+    made = _checked(lambda: [function(row, **options) for row in lists])
+    if len({(each.dtype, each.ndim) for each in made}) > 1 or not _is_of_numbers(made[0]):
+        raise UnreadableError("makes arrays or tensors of several kinds in one place")
+    if not alike_in_shape:
+        return made
+    return np.stack(made) if type(made[0]) is np.ndarray else torch.stack(made)
+
+
+def _shape_of(numbers: Any) -> tuple[tuple[int, ...], list[Any]]:
+    """The shape of a list of numbers, or of lists that are alike; and these numbers."""
+    shape, flat = [], [numbers]
+    while flat and set(map(type, flat)) <= {list, tuple} and len(set(map(len, flat))) == 1:
+        shape.append(len(flat[0]))
+        flat = [each for whole in flat for each in whole]
+    return tuple(shape), flat
 
 
 def makes(function: Any) -> bool:
@@ -127,10 +148,15 @@ def _agreeing(of_one: Callable[[Any], Any], of_all: Callable[[], Any], rows: Any
     if not len(rows):
         raise UnreadableError("has no rows")
     made, first = _checked(of_all), _checked(lambda: of_one(rows[0]))
-    plain = made.dtype.kind in _NUMBERS if type(made) is np.ndarray else type(made) is torch.Tensor and _is_plain(made)
-    if not plain or len(made) != len(rows) or not alike(made[0], first):
+    if not _is_of_numbers(made) or len(made) != len(rows) or not alike(made[0], first):
         raise UnreadableError("makes of all rows something else than of one")
     return made
+
+
+def _is_of_numbers(made: Any) -> bool:
+    if type(made) is np.ndarray:
+        return made.dtype.kind in _NUMBERS
+    return type(made) is torch.Tensor and _is_plain(made)
 
 
 def _is_plain(tensor: torch.Tensor) -> bool:

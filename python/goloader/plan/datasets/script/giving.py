@@ -150,7 +150,9 @@ def _is_number_of_index(c: Compiler, of: Expression) -> bool:
 def _is_vector(c: Compiler, moved: Expression) -> bool:
     """Whether it is an array or a tensor that is worked out ahead."""
     with suppress(UnreadableError, *ERRORS):
-        return vectors.are_rows(c.values(moved).work_out(range(1))[0])
+        columns = c.values(moved)
+        first = columns.work_out(range(1))[0]
+        return vectors.are_rows(first) or vectors.are_ragged(first)
     return False
 
 

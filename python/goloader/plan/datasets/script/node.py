@@ -227,7 +227,7 @@ class Scripted(Node):
                 continue
             now, known = _values(given, rows), beside.values
             was = known[list(rows)] if vectors.are_rows(known) else [known[row] for row in rows]  # type: ignore[call-overload]
-            if not alike(now if vectors.are_rows(now) else list(now), was):
+            if not alike(now if vectors.are_rows(known) else list(now), was):
                 return False
         return True
 
@@ -287,7 +287,7 @@ def _checked(given: Given, rows: Any) -> Sequence[Any]:
     values = _values(given, rows)
     if vectors.are_rows(values):
         vectors.check_collated(values)
-    elif given.made is None:
+    elif given.made is None and not vectors.are_ragged(values):
         check_alike(given.values[0], values)
     return values
 
@@ -388,6 +388,12 @@ class Scripts(Samples):
         return bool(self.made_apart)
 
     @property
+    def ragged(self) -> set[int]:
+        """The numbers of what is given that differs in length, which default_collate does not put together."""
+        pairs = enumerate(self.part.given)
+        return {n for n, (_, beside) in pairs if beside is not None and vectors.are_ragged(beside.values)}
+
+    @property
     def codes(self) -> list[bytes]:
         """Of the user's functions that Python calls as they are."""
         return [function.__code__.co_code for function in self._own.called] if self.made_apart else []
@@ -395,7 +401,7 @@ class Scripts(Samples):
     @property
     def listed_fields(self) -> set[int]:
         """The numbers of these among a sample's fields."""
-        return {len(self.part.images) + n for n in self.made_apart}
+        return {len(self.part.images) + n for n in (*self.made_apart, *self.ragged)}
 
     def ahead(self, rows: Indices, *, alone: bool) -> dict[int, list[Any]]:
         """What Python makes of samples, by the number of what is given. Raises what the user's functions raise.
@@ -450,7 +456,8 @@ class Scripts(Samples):
                     made.append(list(map(self._parts[n], at)))
                     continue
                 values = map(beside.__getitem__, at)
-                made.append(list(map(_alone, values)) if self.apart else default_collate(beside.batch(values)))
+                listed = self.apart or vectors.are_ragged(beside.values)
+                made.append(list(map(_alone, values)) if listed else default_collate(beside.batch(values)))
         return [*made, *(stack.of_batch(made) for stack in part.stacks)]
 
     def check_apart(self, why: Refusal, *, sent: bool, changes: bool) -> None:
