@@ -292,8 +292,23 @@ func below(of func(f *Frame) *rng.MT19937, draw func(m *rng.MT19937, n uint64) u
 	}
 }
 
+// uniformMax is far below what torch refuses, and what float32 has.
+const uniformMax = 1e30
+
 func (c *scriptCompiler) draw(d plan.Draw) (number, error) {
 	limit := func(*Frame) uint64 { return 0 }
+	if d.Kind == plan.TorchUniform {
+		ends, err := compileNumbers(compileFloat, d.Args)
+		c.drawn[0] = true
+		return func(f *Frame) uint64 {
+			low, high := floatOf(ends[0](f)), floatOf(ends[1](f))
+			if !(low <= high && -uniformMax <= low && high <= uniformMax) {
+				f.fail(fmt.Sprintf("a random number from %v to %v", low, high))
+				return 0
+			}
+			return bitsOf(float64(f.source.MT.Uniform(float32(low), float32(high), c.rng.FMA)))
+		}, err
+	}
 	if len(d.Args) == 1 {
 		var err error
 		if limit, err = compileInt(d.Args[0]); err != nil {
@@ -531,7 +546,13 @@ func compileEnhanceTo(t plan.EnhanceTo) (transform, error) {
 		plan.EnhanceBrightness: recipe.Brightness, plan.EnhanceContrast: recipe.Contrast,
 		plan.EnhanceSaturation: recipe.Saturation, plan.EnhanceSharpness: recipe.Sharpness,
 	}[t.What]
-	return compileReckoned(func(_ *Frame, v []float64, dst []recipe.Step, in recipe.Size) ([]recipe.Step, recipe.Size, error) {
+	return compileReckoned(func(f *Frame, v []float64, dst []recipe.Step, in recipe.Size) ([]recipe.Step, recipe.Size, error) {
+		if t.What == plan.EnhanceHue {
+			if !(math.Abs(v[0]) <= 0.5) {
+				f.fail(fmt.Sprintf("a hue changes by %v", v[0]))
+			}
+			return append(dst, recipe.Step{Kind: recipe.Hue, Shift: uint8(int32(v[0] * 255))}), in, nil
+		}
 		return append(dst, recipe.Step{Kind: kind, Factor: float32(v[0])}), in, nil
 	}, t.Factor)
 }

@@ -202,7 +202,10 @@ func (p scriptParser) transform(n node, channels int) (t Transform) {
 	case RotateTo{}.Op():
 		t = RotateTo{p.expr(f.get("degrees")), filter(f.get("filter")), fill(f.get("fill"), channels)}
 	case EnhanceTo{}.Op():
-		what := oneOf(f.get("what"), EnhanceBrightness, EnhanceContrast, EnhanceSaturation, EnhanceSharpness)
+		what := oneOf(f.get("what"), EnhanceBrightness, EnhanceContrast, EnhanceSaturation, EnhanceSharpness, EnhanceHue)
+		if what == EnhanceHue {
+			colours(n, channels)
+		}
 		t = EnhanceTo{what, p.expr(f.get("factor"))}
 	case PosterizeTo{}.Op():
 		t = PosterizeTo{p.int(f, "bits")}
@@ -283,8 +286,8 @@ var drawTypes = map[DrawKind]struct {
 	floats bool // in place of these any number of weights
 	of     Type
 }{
-	TorchMultinomial: {floats: true, of: Int},
-	PythonRandom:     {of: Float}, PythonGauss: {of: Float}, NumPyRandom: {of: Float}, TorchRand: {of: Float},
+	TorchMultinomial: {floats: true, of: Int}, TorchUniform: {args: 2, of: Float},
+	PythonRandom: {of: Float}, PythonGauss: {of: Float}, NumPyRandom: {of: Float}, TorchRand: {of: Float},
 	PythonBelow: {args: 1, of: Int}, NumPyBelow: {args: 1, of: Int}, TorchBelow: {args: 1, of: Int},
 	OwnRandom: {own: true, of: Float}, OwnBelow: {own: true, args: 1, of: Int},
 }
@@ -325,7 +328,7 @@ func (p scriptParser) drawOr(n node) Expr {
 			}
 			for _, n := range args[before:] {
 				e := p.expr(n)
-				if e.Type() != Int {
+				if e.Type() != Int && row.of == Int {
 					n.fail("want an int")
 				}
 				d.Args = append(d.Args, e)

@@ -196,6 +196,7 @@ const (
 	NumPyBelow   DrawKind = "numpy.randint"    // of range(n)
 	TorchRand    DrawKind = "torch.rand"       // torch.rand(1).item()
 	TorchBelow   DrawKind = "torch.randint"    // torch.randint(n, (1,)).item()
+	TorchUniform DrawKind = "torch.uniform"    // torch.empty(1).uniform_(low, high).item(), of two numbers
 
 	// torch.multinomial(torch.tensor(weights), 1).item(), of float32 weights from 0 on that are not all 0.
 	TorchMultinomial DrawKind = "torch.multinomial"
@@ -288,7 +289,8 @@ type RotateTo struct {
 	Fill    []uint8
 }
 
-// EnhanceTo is one of Pillow's ImageEnhance: brightness, contrast, saturation or sharpness.
+// EnhanceTo is one of Pillow's ImageEnhance: brightness, contrast, saturation or sharpness; or torchvision's adjust_hue of a PIL
+// image in RGB.
 type EnhanceTo struct {
 	What   Enhancement
 	Factor Expr
@@ -303,6 +305,7 @@ const (
 	EnhanceContrast   Enhancement = "contrast"
 	EnhanceSaturation Enhancement = "saturation"
 	EnhanceSharpness  Enhancement = "sharpness"
+	EnhanceHue        Enhancement = "hue"
 )
 
 // PosterizeTo is Pillow's ImageOps.posterize: it keeps 1 to 8 high bits.

@@ -972,3 +972,49 @@ def test_any_code_gives_what_torch_gives(seed: int, root: Path) -> None:
             check(Program(arguments, epochs=2, seed=seed), native=native)
         except AssertionError as error:
             raise AssertionError(source) from error
+
+
+class Coloured(Base):
+    """torchvision's functions of colours, by numbers that torch draws; a jitter that is drawn once for two images."""
+
+    jitter = T.ColorJitter(0.4, 0.3, 0, (-0.5, 0.5))
+
+    def __getitem__(self, index: int) -> Any:
+        one, other = Image.open(self.a[index]).convert("RGB"), Image.open(self.b[index]).convert("RGB")
+        order, *factors = T.ColorJitter.get_params(
+            self.jitter.brightness, self.jitter.contrast, self.jitter.saturation, self.jitter.hue
+        )
+        for n in order:
+            if n == 0:
+                one, other = F.adjust_brightness(one, factors[0]), F.adjust_brightness(other, factors[0])
+            elif n == 1:
+                one, other = F.adjust_contrast(one, factors[1]), F.adjust_contrast(other, factors[1])
+            elif n == 3:
+                one, other = F.adjust_hue(one, factors[3]), F.adjust_hue(other, factors[3])
+        shift = torch.empty(1).uniform_(-0.6, 0.6).item()
+        if random.random() < self.p:
+            one = F.adjust_saturation(one, float(torch.empty(1).uniform_(0, index / 5)))
+            one = F.adjust_sharpness(one, sharpness_factor=random.uniform(-1, 3))
+        if shift < 0.5:
+            one = F.adjust_hue(one, max(shift, -0.5))
+        grey = F.adjust_contrast(Image.open(self.masks[index]), shift + 1)
+        return PLAIN(one), PLAIN(other), F.pil_to_tensor(grey.resize((20, 20))), shift
+
+
+@WORKERS
+def test_functions_of_colours(root: Path, num_workers: int) -> None:
+    check(Program(loader_of(Coloured(root), batch_size=4, shuffle=True, num_workers=num_workers), epochs=3))
+
+
+class TooFar(Base):
+    """Changes the hue by more than torchvision does, now and then, or draws from a range that is none."""
+
+    def __getitem__(self, index: int) -> Any:
+        shift = torch.empty(1).uniform_(-0.6, 0.6 if index < 7 else -0.7).item()
+        return PLAIN(F.adjust_hue(Image.open(self.a[index]).convert("RGB"), shift))
+
+
+def test_hues_that_are_refused(root: Path) -> None:
+    made = check(Program(loader_of(TooFar(root), batch_size=1), epochs=1))
+    assert len(errors(made)) >= COUNT - 7
+    assert any(kind == "batch" for kind, _ in made)

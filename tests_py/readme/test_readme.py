@@ -753,8 +753,8 @@ TRANSFORMS: Table = [
     (
         "geometry of uint8 tensors, v2",
         "`Resize`, `RandomResizedCrop`, `RandomResize` and `RandomShortestSize` without `max_size` (bilinear and "
-        "bicubic, antialiased), `CenterCrop`, `RandomCrop` and `Pad` with one number or the edge, `RandomZoomOut` with one "
-        "number, after `ToImage` or `PILToTensor`",
+        "bicubic, antialiased), `CenterCrop`, `RandomCrop` and `Pad` with one number or the edge, "
+        "`RandomZoomOut` with one number, after `ToImage` or `PILToTensor`",
         lambda root: (
             image_folder(root, v2.Compose([maker, step, v2.CenterCrop(4), v2.ToDtype(torch.float32, scale=True)]))
             for maker in (v2.ToImage(), v2.PILToTensor(), v1.PILToTensor())

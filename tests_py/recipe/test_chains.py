@@ -105,6 +105,17 @@ class Own(T1.Compose):
         return image
 
 
+def sizes(size: Any) -> list[list[Any]]:
+    """v2's that draw a size of their own."""
+    last = [v2.RandomCrop(size, pad_if_needed=True)]
+    return [
+        [v2.RandomResize(18, 30), *last],
+        [v2.RandomShortestSize([18, 20], 25), *last],
+        [v2.ScaleJitter((20, 30), (0.5, 1.5)), *last],
+        [v2.RandomZoomOut(7, (1.0, 2.0)), *last],
+    ]
+
+
 def any_chain(chance: random.Random, T: Any) -> Any:  # noqa: N803
     """A container as people write them."""
     size = chance.choice([16, (18, 14)])
@@ -114,6 +125,7 @@ def any_chain(chance: random.Random, T: Any) -> Any:  # noqa: N803
             [T.Resize(24), T.CenterCrop(size)],
             [T.Resize((22, 24)), T.RandomCrop(size, padding=chance.choice([None, 3]))],
             [T.RandomRotation(20), T.Resize(size if isinstance(size, tuple) else (size, size))],
+            *(sizes(size) if T is v2 else ()),
         ]
     )
     colours = [
@@ -125,6 +137,7 @@ def any_chain(chance: random.Random, T: Any) -> Any:  # noqa: N803
         T.RandomAutocontrast(0.4),
         T.GaussianBlur(3),
         Inverted(),
+        *((v2.RandomPhotometricDistort(), v2.RandomChannelPermutation()) if T is v2 else ()),
     ]
     some = chance.sample(colours, chance.randint(0, 3))
     between = [*some, *chance.sample([T.RandomHorizontalFlip(), T.RandomVerticalFlip(0.3)], chance.randint(0, 2))]
@@ -138,7 +151,7 @@ def any_chain(chance: random.Random, T: Any) -> Any:  # noqa: N803
 
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize("api", ["v1", "v2"])
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(16))
 def test_any_chain_does_what_torchvision_s_does(
     root: Path, seed: int, api: str, workers: int, drawn: list[int]
 ) -> None:

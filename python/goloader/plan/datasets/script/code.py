@@ -241,13 +241,21 @@ class ScriptCode(OwnCode):
         if not isinstance(expression, Call):
             return False
         try:
-            return drawn_by(self.value(expression.function)) is not None
+            return self.drawn(expression) is not None
         except UnreadableError:
             return False
 
+    def drawn(self, call: Call) -> str | None:
+        """What a call draws by, as drawn_by has it. Raises UnreadableError."""
+        match call.function:
+            case Attribute(owner=Call(function=maker, arguments=(Constant(value=1),), options=()), name="uniform_"):
+                plain = "uniform_" not in vars(torch.Tensor) and torch.get_default_dtype() is torch.float32
+                return "torch.uniform" if self.value(maker) is torch.empty and plain else None
+        return drawn_by(self.value(call.function))
+
     def chosen(self, call: Call) -> Choice | None:
         """What a call draws of a list of things that code calls, or looks into; None where it draws other things."""
-        name = drawn_by(self.value(call.function))
+        name = self.drawn(call)
         if name in ("random.shuffle", "torch.randperm"):
             return self._order(call)
         if name not in ("random.choice", "random.choices", "numpy.choice") or not call.arguments:
@@ -276,7 +284,7 @@ class ScriptCode(OwnCode):
     def _order(self, call: Call) -> Choice | None:
         """What puts a list that was made here into another order, or draws places in another order."""
         (of,) = call.arguments if len(call.arguments) == 1 and not call.options else (NONE,)
-        if drawn_by(self.value(call.function)) == "torch.randperm":
+        if self.drawn(call) == "torch.randperm":
             count = self._count(of)
             return Choice((), Several, count, orders=True) if 0 < count <= ORDERED_MAX else None
         if not isinstance(of, Display) or of.kind is not list or not 0 < len(of.items) <= ORDERED_MAX:
@@ -403,7 +411,8 @@ class ScriptCode(OwnCode):
             for name in ("five_crop", "ten_crop"):
                 if called is vars(functional)[name]:
                     return self._in_plain(functional, name)
-            known = called is vars(transforms.RandomCrop)["get_params"].__func__
+            kinds = transforms.RandomCrop, transforms.ColorJitter
+            known = any(called is vars(kind)["get_params"].__func__ for kind in kinds)
             return (called, False) if known and is_original(called, "torchvision") else None
         if hiding(called) or not self._calls_forward(called):
             return None

@@ -12,7 +12,7 @@ import torch
 
 from ...bytecode import Call, Choice, Drawn, Expression, Item, UnreadableError
 from . import numbers
-from .code import CHOSEN_MAX, drawn_by
+from .code import CHOSEN_MAX
 from .images import bind
 from .numbers import Number
 from .rows import Place, count_of, lists_of
@@ -25,9 +25,14 @@ def draw(c: Compiler, drawn: Drawn) -> None:
     """What a call draws: a number, or an item of what it draws of. Raises UnreadableError."""
     call = drawn.call
     assert isinstance(call, Call)
-    name = drawn_by(c.own.means(call.function))
+    name = c.own.drawn(call)
     if name is None:
         raise UnreadableError(f"draws by {call}", call)
+    if name == "torch.uniform":
+        c.account(call.function)
+        c.needs[name] = None
+    else:
+        c.own.means(call.function)
     library, _, kind = name.partition(".")
     c.accounted.add(id(drawn))
     choice = c.own.chosen(call)
@@ -117,11 +122,15 @@ def _by_kind(c: Compiler, call: Call, library: str, kind: str) -> Number | Expre
         drawn = c.let(["python.gauss"], "float")
         return c.sure(numbers.binary("+", mean, numbers.binary("*", drawn, deviation)))
     if kind == "uniform":
-        names = ("a", "b") if library == "random" else ("low", "high")
+        names = {"random": ("a", "b"), "numpy": ("low", "high"), "torch": ("from", "to")}[library]
         bound = bind(call, names)
         if len(bound) != 2:
             raise UnreadableError(f"draws by {call}", call)
         ends = [c.number(bound[name]) for name in names]
+        if library == "torch":
+            if not all(each.is_python for each in ends):
+                raise UnreadableError(f"draws by {call}", call)
+            return c.let(["torch.uniform", *(each.json for each in ends)], "float")._replace(kind="float32")
         drawn = c.let([random], "float")
         width = numbers.binary("-", ends[1], ends[0])
         return c.sure(numbers.binary("+", ends[0], numbers.binary("*", width, drawn)))

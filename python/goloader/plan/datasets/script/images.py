@@ -177,12 +177,23 @@ ENHANCEMENTS = {"Brightness": "brightness", "Color": "saturation", "Contrast": "
 
 
 def enhanced(c: Compiler, p: Picture, what: str, factor: Expression) -> Picture:
-    """ImageEnhance of an image."""
+    """ImageEnhance of an image, or its hue."""
     number = c.number(factor)
     if not number.is_python or p.mode == "P":
         raise UnreadableError(f"changes the {what} of an image by {factor}", factor)
     step = {"op": "enhance_to", "what": what, "factor": number.json}
     return c.apply(p, [step], ("pillow.luma", f"pillow.{what}"), size=p.size)
+
+
+def _adjusted(what: str) -> Row:
+    """One of torchvision.transforms.functional's of a PIL image."""
+
+    def row(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
+        if what == "hue" and p.mode != "RGB":
+            raise UnreadableError(f"changes the hue of an image of mode {p.mode}")
+        return enhanced(c, p, what, given[f"{what}_factor"])
+
+    return row
 
 
 def _point(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
@@ -326,6 +337,10 @@ METHODS: dict[str, tuple[tuple[str, ...], Row]] = {
 # Functions: where they are, the parameters behind the image, and what they do.
 _Rows = tuple[tuple[str, tuple[str, ...], Row], ...]
 _FUNCTIONAL: _Rows = (
+    *(
+        (f"adjust_{what}", (f"{what}_factor",), _adjusted(what))
+        for what in ("brightness", "contrast", "saturation", "sharpness", "hue")
+    ),
     ("hflip", (), _flip(_steps.FLIP_HORIZONTAL)),
     ("vflip", (), _flip(_steps.FLIP_VERTICAL)),
     ("crop", ("top", "left", "height", "width"), _crop_of),
