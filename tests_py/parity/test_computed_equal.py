@@ -531,3 +531,21 @@ def test_what_may_be_more_than_a_loop_stays_with_torch(name: str) -> None:
     assert "LOOKED_AT" not in told.codes
     if name != "endless":
         check(Program(loader_of(Subset(dataset, [3, 3, 3])), epochs=1), native=False)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "-self.t[i] * 0.5", "-self.t[i] + self.g[i]", "-self.n[i] * self.g[i]", "(1 - i, -self.n[i] * np.float32(0.5))",
+        "-(self.n[i] + 1) * self.g[i]", "-(-self.t[i]) * 0.3", "(-i * self.g[i], -self.small[i] * self.g[i])",
+        "self.g[-self.n[i]]", "self.t[-self.t[i]] * 0.5",
+    ],
+)  # fmt: skip
+def test_a_negated_integer_stays_of_its_type(source: str) -> None:
+    integers = np.arange(3, 12)
+    dataset = function_dataset(source)(
+        n=integers, t=torch.from_numpy(integers) % 7, g=np.linspace(0, 1, 12, dtype=np.float32),
+        small=integers.astype(np.int32), length=9,
+    )  # fmt: skip
+    native = goloader.DataLoader(dataset).explain().native
+    check(Program(loader_of(dataset, batch_size=2), epochs=1), native=native)

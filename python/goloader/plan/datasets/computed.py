@@ -546,12 +546,14 @@ class _Leaf:
             case Unary(operator=operator, operand=operand):
                 op, function = {"-": ("neg", lambda x: -x), "~": ("not", lambda x: ~x)}[operator]
                 value = self._single(operand)
-                if value.integers is not None and operator == "-":
-                    negative = Integers(0, 0).joined("-", value.integers)
-                    return (
-                        self._number(negative) if negative is not None else self._arithmetic.unary(op, function, value)
-                    )
-                return self._arithmetic.unary(op, function, value)
+                own = value.integers if operator == "-" else None
+                negative = Integers(0, 0).joined("-", own) if own is not None else None
+                if negative is not None and type(value.sample) is int:
+                    return self._number(negative)
+                made = self._arithmetic.unary(op, function, value)
+                if not made.constant:
+                    made.integers = negative
+                return made
             case Binary(operator=operator, left=left, right=right):
                 return self._binary(operator, self._single(left), self._single(right))
             case Call(function=function, arguments=(path,), options=options) if self._loads(function, path):
