@@ -30,7 +30,8 @@ SCALE = 2.0
 def at_any_price(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small samples are kept even where to look at what they are made of takes longer."""
     monkeypatch.setattr(kept, "LOOK_MAX", math.inf)
-    monkeypatch.setattr(kept, "_ALL_S_MAX", math.inf)
+    monkeypatch.setattr(kept, "SAMPLE_S_MIN", 0.0)
+    monkeypatch.setattr(kept, "ALL_S_MAX", math.inf)
     monkeypatch.setattr(own_collate, "PAYS_FROM", dict.fromkeys(own_collate.PAYS_FROM, 0))
 
 
@@ -270,7 +271,7 @@ def test_each_sample_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_more_samples_than_workers_share_are_made_by_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "_ALL_S_MAX", 0.0)
+    monkeypatch.setattr(kept, "ALL_S_MAX", 0.0)
     assert goloader.DataLoader(Padded(), num_workers=0).explain().native
     explained = goloader.DataLoader(Padded(), num_workers=2).explain()
     assert not explained.native and "which workers share" in str(explained)
@@ -278,6 +279,12 @@ def test_more_samples_than_workers_share_are_made_by_workers(monkeypatch: pytest
 
 def test_data_that_takes_long_to_look_at_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "LOOK_MAX", 0.0)
+    assert not goloader.DataLoader(Padded(), batch_size=4).explain().native
+    assert goloader.DataLoader(Padded(), batch_size=4, num_workers=2).explain().native
+
+
+def test_quick_samples_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "SAMPLE_S_MIN", math.inf)
     assert not goloader.DataLoader(Padded(), batch_size=4).explain().native
     assert goloader.DataLoader(Padded(), batch_size=4, num_workers=2).explain().native
 

@@ -63,10 +63,11 @@ _ITEMS_MAX, _BYTES_MAX = 200_000, 32 << 20
 _KEPT_BYTES_MAX = 256 << 20
 # Samples that are made to see what they are like.
 _LOOKED_AT = 8
-# To look at what code goes by, before each batch, may take this share of the time of its samples.
-LOOK_MAX = 0.2
+# Without workers: to look at what code goes by, before each batch, may take this share of the time of its samples; and
+# to keep one takes 5 us, which has to be little beside the time that it takes.
+LOOK_MAX, SAMPLE_S_MIN = 0.05, 60e-6
 # CPU time that all samples may take where torch's workers make them side by side.
-_ALL_S_MAX = 0.1
+ALL_S_MAX = 0.1
 
 
 class _Code(Pure):
@@ -166,7 +167,9 @@ class Kept(Node):
         if told or _generators() != before:
             raise UnreadableError("warns, or draws random numbers")
         sample_s = median(took)
-        if workers and sample_s * self.length > _ALL_S_MAX:
+        if not workers and sample_s < SAMPLE_S_MIN:
+            raise UnreadableError(f"takes {sample_s * 1e6:.0f} us for one, and to keep it takes long beside that")
+        if workers and sample_s * self.length > ALL_S_MAX:
             raise UnreadableError(f"takes {sample_s * self.length:.1f} s for all of them, which workers share")
         begun = time.thread_time()
         if not self._code.unchanged():
@@ -341,6 +344,8 @@ class _Kept:
         if self.is_text:
             for row, value in zip(rows, values, strict=True):
                 self.values[row] = value
+        elif self._is_tensor and not self._ragged and len(self._shape) < 2:
+            self._keep_stacked(rows, values)
         elif self._of_arrays:
             self._keep_arrays(rows, self._arrays_of(values))
         else:
@@ -348,6 +353,18 @@ class _Kept:
                 self._rows[rows] = values
             except OverflowError:
                 raise _Left("a number that does not fit an int64") from None
+
+    def _keep_stacked(self, rows: list[int], values: Sequence[Any]) -> None:
+        """Tensors whose dimensions can lie in one way alone: as _keep_arrays, at once."""
+        if len(set(map(_DTYPE, values))) > 1:
+            raise _Left("items of several dtypes")
+        try:
+            stacked = torch.stack(tuple(values)).numpy()
+        except (RuntimeError, TypeError):  # they differ in shape, or one requires grad
+            raise _Left("tensors that are not plain, or differ in shape") from None
+        if stacked.dtype != self._dtype or stacked.shape[1:] != self._shape:
+            raise _Left("tensors of their own shape or dtype")
+        self._rows[rows] = stacked
 
     def _keep_arrays(self, rows: list[int], arrays: Sequence[Any]) -> None:
         shapes, like = set(map(_SHAPE, arrays)), self._shape
