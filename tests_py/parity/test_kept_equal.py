@@ -264,7 +264,6 @@ def test_each_sample_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept.Kept, "_keep", lambda self, rows, them: made.extend(rows) or keep(self, rows, them))
     loader = goloader.DataLoader(Padded(), batch_size=4)
     assert loader.explain().native
-    made.clear()
     for _ in range(3):
         list(loader)
     assert sorted(made) == list(range(COUNT))
@@ -281,6 +280,14 @@ def test_data_that_takes_long_to_look_at_is_not_looked_at(monkeypatch: pytest.Mo
     monkeypatch.setattr(kept, "LOOK_MAX", 0.0)
     assert not goloader.DataLoader(Padded(), batch_size=4).explain().native
     assert goloader.DataLoader(Padded(), batch_size=4, num_workers=2).explain().native
+
+
+def test_one_sample_shows_that_all_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "ALL_S_MAX", 0.0)
+    asked: list[float] = []
+    monkeypatch.setattr(kept.time, "thread_time", lambda: asked.append(0.0) or float(len(asked)))
+    assert not goloader.DataLoader(Padded(), batch_size=4, num_workers=2).explain().native
+    assert len(asked) < kept._LOOKED_AT
 
 
 def test_quick_samples_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,6 +61,8 @@ _PYTHON = {int: np.int64, float: np.float64, bool: np.bool_}
 _ITEMS_MAX, _BYTES_MAX = 200_000, 32 << 20
 # Of samples.
 _KEPT_BYTES_MAX = 256 << 20
+# The first sample may take so many times as long as others do.
+_LONGER_MAX = 10
 # Samples that are made to see what they are like.
 _LOOKED_AT = 8
 # Without workers: to look at what code goes by, before each batch, may take this share of the time of its samples; and
@@ -164,6 +166,8 @@ class Kept(Node):
                 except Exception as error:  # of the user's code
                     raise UnreadableError(f"raises {type(error).__name__}") from None
                 took.append(time.thread_time() - begun)
+                if workers and took[0] * self.length > _LONGER_MAX * ALL_S_MAX:
+                    break
         if told or _generators() != before:
             raise UnreadableError("warns, or draws random numbers")
         sample_s = median(took)
@@ -191,6 +195,7 @@ class Kept(Node):
         if sum(leaf.bytes for leaf in self._leaves) * self.length > _KEPT_BYTES_MAX:
             raise UnreadableError("makes more than is kept in memory")
         self._made, self._settings = np.zeros(self.length, np.bool_), _settings()
+        self._made[places] = not workers  # which have settings of their own
         self.columns = tuple(Column((leaf,), leaf.spec) for leaf in self._leaves)
         self.note = f"its own code makes each sample, once: {sample_s * 1e6:.0f} us each"
 
