@@ -34,11 +34,10 @@ from ..look import is_a, name_of
 from ..refusal import Refusal, RefusalError, SourceRefusal
 from ..rows import DIMENSIONS_MAX, Array
 from ..structure import Structure
-from . import frames
 from .bases import why_not_collated
 from .own import getitem_of, length_of
 from .pure import Pure
-from .sources import FLOATS, INTS, TEXTS
+from .sources import FLOATS, INTS, TEXTS, is_table
 from .tree import Column, Indices, Node
 
 # Further names of what looks at arrays, tensors, tables and paths, and gives others; no sums over many threads.
@@ -96,8 +95,7 @@ class _Code(Pure):
 
     def _is_data(self, value: Any) -> bool:
         kind = type(value)
-        is_table = frames.is_frame(value) or frames.is_series(value)
-        return kind in (np.ndarray, torch.Tensor, *_WHOLES) or kind in _FIXED or is_table
+        return kind in (np.ndarray, torch.Tensor, *_WHOLES) or kind in _FIXED or is_table(value)
 
     def _check_data(self, value: Any, name: str) -> None:
         if self._count(value) > _ITEMS_MAX or self._bytes > _BYTES_MAX:
@@ -111,7 +109,7 @@ class _Code(Pure):
                 raise UnreadableError("uses a tensor that is not plain")
             self._bytes += value.nbytes
             return 1
-        if frames.is_frame(value) or frames.is_series(value):
+        if is_table(value):
             self._bytes += int(np.sum(value.memory_usage(index=True)))
             return int(value.size)
         if kind not in _WHOLES:
@@ -148,7 +146,7 @@ class Kept(Node):
             self._look(workers, size or 1)
         except UnreadableError as error:
             told = f"{why.why}; nor are its samples kept, as it {error}"
-            raise SourceRefusal(why.what, told, why.code) from None
+            raise SourceRefusal(why.what, told, "CODE_UNREAD") from None
 
     def _look(self, workers: int, size: int) -> None:
         """Makes some samples, to see what all are like."""
