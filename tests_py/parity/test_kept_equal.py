@@ -242,13 +242,22 @@ def by_names(i: int) -> Any:
     return random.random()
 
 
+class OfLists(Base):
+    def __init__(self) -> None:
+        super().__init__()
+        self.df["lists"] = [[n] for n in range(COUNT)]
+
+    def __getitem__(self, i: int) -> Any:
+        return self.tensor[i].mean() + self.df["lists"][i][0]
+
+
 class CallsOthers(Standardised):
     def __getitem__(self, i: int) -> Any:
         return self.tensor[i].mean() + by_names(i)
 
 
 @pytest.mark.parametrize(
-    "kind", [Draws, DrawsByTorch, Counts, Caches, Writes, WritesThroughAView, Opens, Warns, CallsOthers]
+    "kind", [Draws, DrawsByTorch, Counts, Caches, Writes, WritesThroughAView, Opens, Warns, OfLists, CallsOthers]
 )
 def test_code_that_may_do_more_is_run_each_time(kind: type[Base]) -> None:
     """Such a class is torch's, and gives what it gives there."""

@@ -92,10 +92,13 @@ def is_table(value: Any) -> bool:
     return pandas is not None and type(value) in (pandas.DataFrame, pandas.Series)
 
 
-def _of_table(table: Any) -> Stand:
+def _of_table(table: Any) -> Stand | None:
     """Of a DataFrame or a Series of pandas': whether it is still this one, and all in it what it is now."""
     numbers = {n: each.to_numpy().copy() for n, each in _columns(table) if str(each.dtype) in _NUMBERS}
-    others = {n: each.copy() for n, each in _columns(table) if n not in numbers}
+    objects = {n: [*each.to_numpy()] for n, each in _columns(table) if each.dtype == object}
+    if not all(map(_is_fixed, objects.values())):  # they may change where they are
+        return None
+    others = {n: each.copy() for n, each in _columns(table) if n not in numbers and n not in objects}
     labels = [table.index.copy(), *([table.columns.copy()] if hasattr(table, "columns") else [])]
 
     def stands(now: Any, at: Indices | None) -> bool:
@@ -104,6 +107,9 @@ def _of_table(table: Any) -> Stand:
         for n, each in _columns(now):
             if n in numbers:
                 if str(each.dtype) not in _NUMBERS or not alike(each.to_numpy(), numbers[n]):
+                    return False
+            elif n in objects:
+                if each.dtype != object or not all(map(is_, each.to_numpy(), objects[n])):
                     return False
             elif not others[n].equals(each):
                 return False
