@@ -30,7 +30,8 @@ SCALE = 2.0
 def at_any_price(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small samples are kept even where to look at what they are made of takes longer."""
     monkeypatch.setattr(kept, "LOOK_MAX", math.inf)
-    monkeypatch.setattr(kept, "_ALL_S_MAX", math.inf)
+    monkeypatch.setattr(kept, "SAMPLE_S_MIN", 0.0)
+    monkeypatch.setattr(kept, "ALL_S_MAX", math.inf)
     monkeypatch.setattr(own_collate, "PAYS_FROM", dict.fromkeys(own_collate.PAYS_FROM, 0))
 
 
@@ -241,13 +242,22 @@ def by_names(i: int) -> Any:
     return random.random()
 
 
+class OfLists(Base):
+    def __init__(self) -> None:
+        super().__init__()
+        self.df["lists"] = [[n] for n in range(COUNT)]
+
+    def __getitem__(self, i: int) -> Any:
+        return self.tensor[i].mean() + self.df["lists"][i][0]
+
+
 class CallsOthers(Standardised):
     def __getitem__(self, i: int) -> Any:
         return self.tensor[i].mean() + by_names(i)
 
 
 @pytest.mark.parametrize(
-    "kind", [Draws, DrawsByTorch, Counts, Caches, Writes, WritesThroughAView, Opens, Warns, CallsOthers]
+    "kind", [Draws, DrawsByTorch, Counts, Caches, Writes, WritesThroughAView, Opens, Warns, OfLists, CallsOthers]
 )
 def test_code_that_may_do_more_is_run_each_time(kind: type[Base]) -> None:
     """Such a class is torch's, and gives what it gives there."""
@@ -263,14 +273,13 @@ def test_each_sample_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept.Kept, "_keep", lambda self, rows, them: made.extend(rows) or keep(self, rows, them))
     loader = goloader.DataLoader(Padded(), batch_size=4)
     assert loader.explain().native
-    made.clear()
     for _ in range(3):
         list(loader)
     assert sorted(made) == list(range(COUNT))
 
 
 def test_more_samples_than_workers_share_are_made_by_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "_ALL_S_MAX", 0.0)
+    monkeypatch.setattr(kept, "ALL_S_MAX", 0.0)
     assert goloader.DataLoader(Padded(), num_workers=0).explain().native
     explained = goloader.DataLoader(Padded(), num_workers=2).explain()
     assert not explained.native and "which workers share" in str(explained)
@@ -278,6 +287,20 @@ def test_more_samples_than_workers_share_are_made_by_workers(monkeypatch: pytest
 
 def test_data_that_takes_long_to_look_at_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "LOOK_MAX", 0.0)
+    assert not goloader.DataLoader(Padded(), batch_size=4).explain().native
+    assert goloader.DataLoader(Padded(), batch_size=4, num_workers=2).explain().native
+
+
+def test_one_sample_shows_that_all_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "ALL_S_MAX", 0.0)
+    asked: list[float] = []
+    monkeypatch.setattr(kept.time, "thread_time", lambda: asked.append(0.0) or float(len(asked)))
+    assert not goloader.DataLoader(Padded(), batch_size=4, num_workers=2).explain().native
+    assert len(asked) < kept._LOOKED_AT
+
+
+def test_quick_samples_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "SAMPLE_S_MIN", math.inf)
     assert not goloader.DataLoader(Padded(), batch_size=4).explain().native
     assert goloader.DataLoader(Padded(), batch_size=4, num_workers=2).explain().native
 

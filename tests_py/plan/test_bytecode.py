@@ -176,7 +176,7 @@ COLLATES = {
     "return [x for x in batch if x]": None,
     "return [y for x in batch for y in x]": None,
     "return {x: 1 for x in batch}": None,
-    "return max(len(x) for x in batch)": None,
+    "return max(len(x) for x in batch)": "max(list(*(len(batch[i]) for batch)))",
     "return [(lambda: x) for x in batch]": None,
     "while batch: return 1": None,
     "self.n.append(batch); return 1": "1 and self.n.append(batch)",

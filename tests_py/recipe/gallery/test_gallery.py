@@ -91,6 +91,8 @@ def test_batches_without_images_are_torch_s(
     # Batches of so few small samples are Python's, as it is faster; here they are ours all the same.
     monkeypatch.setattr(own_collate, "PAYS_FROM", dict.fromkeys(own_collate.PAYS_FROM, 0))
     monkeypatch.setattr(kept, "LOOK_MAX", math.inf)
+    monkeypatch.setattr(kept, "SAMPLE_S_MIN", 0.0)
+    monkeypatch.setattr(kept, "ALL_S_MAX", math.inf)
     case = SAMPLED[name]
 
     def loader_by(kind: Any) -> Any:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..bytecode import UnreadableError
-from . import tree, vectors
+from . import vectors
 
 _TEXTS = {"object", "str", "string"}
 
@@ -29,40 +29,6 @@ def is_texts(value: Any) -> bool:
     """True for what `.values` of a column of texts is."""
     arrays = getattr(sys.modules.get("pandas"), "arrays", None)
     return any(type(value) is getattr(arrays, name, None) for name in ("ArrowStringArray", "StringArray"))
-
-
-def stand(table: Any) -> Callable[[Any, Any], bool]:
-    """What tells whether a table is still this one, and all in it what it is now."""
-    numbers = {n: each.to_numpy().copy() for n, each in _columns(table) if str(each.dtype) in _NUMBERS}
-    others = {n: each.copy() for n, each in _columns(table) if n not in numbers}
-    labels = [table.index.copy(), *([table.columns.copy()] if is_frame(table) else [])]
-
-    def stands(now: Any, at: Any) -> bool:
-        if now is not table or not all(map(_same_labels, (now.index, getattr(now, "columns", None)), labels)):
-            return False
-        for n, each in _columns(now):
-            if n in numbers:
-                if str(each.dtype) not in _NUMBERS or not tree.alike(each.to_numpy(), numbers[n]):
-                    return False
-            elif not others[n].equals(each):
-                return False
-        return True
-
-    return stands
-
-
-_NUMBERS = {"bool", *(f"{kind}{bits}" for kind in ("int", "float") for bits in (8, 16, 32, 64)), "uint8"}
-
-
-def _columns(table: Any) -> Iterator[tuple[int, Any]]:
-    """The columns of a table by their places; a Series is one."""
-    if is_series(table):
-        return iter([(0, table)])
-    return ((n, table.iloc[:, n]) for n in range(table.shape[1]))
-
-
-def _same_labels(now: Any, was: Any) -> bool:
-    return type(now) is type(was) and bool(now.equals(was))
 
 
 def column(frame: Any, key: int | str) -> Any:

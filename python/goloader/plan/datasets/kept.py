@@ -34,11 +34,10 @@ from ..look import is_a, name_of
 from ..refusal import Refusal, RefusalError, SourceRefusal
 from ..rows import DIMENSIONS_MAX, Array
 from ..structure import Structure
-from . import frames
 from .bases import why_not_collated
 from .own import getitem_of, length_of
 from .pure import Pure
-from .sources import FLOATS, INTS, TEXTS
+from .sources import FLOATS, INTS, TEXTS, is_table
 from .tree import Column, Indices, Node
 
 # Further names of what looks at arrays, tensors, tables and paths, and gives others; no sums over many threads.
@@ -61,12 +60,15 @@ _PYTHON = {int: np.int64, float: np.float64, bool: np.bool_}
 _ITEMS_MAX, _BYTES_MAX = 200_000, 32 << 20
 # Of samples.
 _KEPT_BYTES_MAX = 256 << 20
+# The first sample may take so many times as long as others do.
+_LONGER_MAX = 10
 # Samples that are made to see what they are like.
 _LOOKED_AT = 8
-# To look at what code goes by, before each batch, may take this share of the time of its samples.
-LOOK_MAX = 0.2
+# Without workers: to look at what code goes by, before each batch, may take this share of the time of its samples; and
+# to keep one takes 5 us, which has to be little beside the time that it takes.
+LOOK_MAX, SAMPLE_S_MIN = 0.05, 60e-6
 # CPU time that all samples may take where torch's workers make them side by side.
-_ALL_S_MAX = 0.1
+ALL_S_MAX = 0.1
 
 
 class _Code(Pure):
@@ -93,8 +95,7 @@ class _Code(Pure):
 
     def _is_data(self, value: Any) -> bool:
         kind = type(value)
-        is_table = frames.is_frame(value) or frames.is_series(value)
-        return kind in (np.ndarray, torch.Tensor, *_WHOLES) or kind in _FIXED or is_table
+        return kind in (np.ndarray, torch.Tensor, *_WHOLES) or kind in _FIXED or is_table(value)
 
     def _check_data(self, value: Any, name: str) -> None:
         if self._count(value) > _ITEMS_MAX or self._bytes > _BYTES_MAX:
@@ -108,7 +109,7 @@ class _Code(Pure):
                 raise UnreadableError("uses a tensor that is not plain")
             self._bytes += value.nbytes
             return 1
-        if frames.is_frame(value) or frames.is_series(value):
+        if is_table(value):
             self._bytes += int(np.sum(value.memory_usage(index=True)))
             return int(value.size)
         if kind not in _WHOLES:
@@ -145,7 +146,7 @@ class Kept(Node):
             self._look(workers, size or 1)
         except UnreadableError as error:
             told = f"{why.why}; nor are its samples kept, as it {error}"
-            raise SourceRefusal(why.what, told, why.code) from None
+            raise SourceRefusal(why.what, told, "CODE_UNREAD") from None
 
     def _look(self, workers: int, size: int) -> None:
         """Makes some samples, to see what all are like."""
@@ -163,10 +164,14 @@ class Kept(Node):
                 except Exception as error:  # of the user's code
                     raise UnreadableError(f"raises {type(error).__name__}") from None
                 took.append(time.thread_time() - begun)
+                if workers and took[0] * self.length > _LONGER_MAX * ALL_S_MAX:
+                    break
         if told or _generators() != before:
             raise UnreadableError("warns, or draws random numbers")
         sample_s = median(took)
-        if workers and sample_s * self.length > _ALL_S_MAX:
+        if not workers and sample_s < SAMPLE_S_MIN:
+            raise UnreadableError(f"takes {sample_s * 1e6:.0f} us for one, and to keep it takes long beside that")
+        if workers and sample_s * self.length > ALL_S_MAX:
             raise UnreadableError(f"takes {sample_s * self.length:.1f} s for all of them, which workers share")
         begun = time.thread_time()
         if not self._code.unchanged():
@@ -188,6 +193,7 @@ class Kept(Node):
         if sum(leaf.bytes for leaf in self._leaves) * self.length > _KEPT_BYTES_MAX:
             raise UnreadableError("makes more than is kept in memory")
         self._made, self._settings = np.zeros(self.length, np.bool_), _settings()
+        self._made[places] = not workers  # which have settings of their own
         self.columns = tuple(Column((leaf,), leaf.spec) for leaf in self._leaves)
         self.note = f"its own code makes each sample, once: {sample_s * 1e6:.0f} us each"
 
@@ -341,6 +347,8 @@ class _Kept:
         if self.is_text:
             for row, value in zip(rows, values, strict=True):
                 self.values[row] = value
+        elif self._is_tensor and not self._ragged and len(self._shape) < 2:
+            self._keep_stacked(rows, values)
         elif self._of_arrays:
             self._keep_arrays(rows, self._arrays_of(values))
         else:
@@ -348,6 +356,18 @@ class _Kept:
                 self._rows[rows] = values
             except OverflowError:
                 raise _Left("a number that does not fit an int64") from None
+
+    def _keep_stacked(self, rows: list[int], values: Sequence[Any]) -> None:
+        """Tensors whose dimensions can lie in one way alone: as _keep_arrays, at once."""
+        if len(set(map(_DTYPE, values))) > 1:
+            raise _Left("items of several dtypes")
+        try:
+            stacked = torch.stack(tuple(values)).numpy()
+        except (RuntimeError, TypeError):  # they differ in shape, or one requires grad
+            raise _Left("tensors that are not plain, or differ in shape") from None
+        if stacked.dtype != self._dtype or stacked.shape[1:] != self._shape:
+            raise _Left("tensors of their own shape or dtype")
+        self._rows[rows] = stacked
 
     def _keep_arrays(self, rows: list[int], arrays: Sequence[Any]) -> None:
         shapes, like = set(map(_SHAPE, arrays)), self._shape

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
 from operator import is_
@@ -15,7 +16,6 @@ import torch
 
 from ..bytecode import UnreadableError
 from ..look import is_a
-from . import frames
 from .tree import Indices, alike, copied
 
 TEXTS = (str, np.str_)
@@ -37,8 +37,8 @@ Stand = Callable[[Any, Indices | None], bool]
 def stand(value: Any) -> Stand | None:
     """None for data of which that cannot be said."""
     kind = type(value)
-    if frames.is_frame(value) or frames.is_series(value):
-        return frames.stand(value)
+    if is_table(value):
+        return _of_table(value)
     if is_a(value, np.ndarray, torch.Tensor):
         return None if value.dtype == object or not value.ndim else _of_array(copied(value))
     if kind in _FIXED or (kind is tuple and _is_fixed(value)):
@@ -84,6 +84,52 @@ def _of_array(was: Any) -> Stand:
         return alike(now, was) if at is None else alike(now[at], was[at])
 
     return stands
+
+
+def is_table(value: Any) -> bool:
+    """Whether it is of pandas' own DataFrame or Series."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and type(value) in (pandas.DataFrame, pandas.Series)
+
+
+def _of_table(table: Any) -> Stand | None:
+    """Of a DataFrame or a Series of pandas': whether it is still this one, and all in it what it is now."""
+    numbers = {n: each.to_numpy().copy() for n, each in _columns(table) if str(each.dtype) in _NUMBERS}
+    objects = {n: [*each.to_numpy()] for n, each in _columns(table) if each.dtype == object}
+    if not all(map(_is_fixed, objects.values())):  # they may change where they are
+        return None
+    others = {n: each.copy() for n, each in _columns(table) if n not in numbers and n not in objects}
+    labels = [table.index.copy(), *([table.columns.copy()] if hasattr(table, "columns") else [])]
+
+    def stands(now: Any, at: Indices | None) -> bool:
+        if now is not table or not all(map(_same_labels, (now.index, getattr(now, "columns", None)), labels)):
+            return False
+        for n, each in _columns(now):
+            if n in numbers:
+                if str(each.dtype) not in _NUMBERS or not alike(each.to_numpy(), numbers[n]):
+                    return False
+            elif n in objects:
+                if each.dtype != object or not all(map(is_, each.to_numpy(), objects[n])):
+                    return False
+            elif not others[n].equals(each):
+                return False
+        return True
+
+    return stands
+
+
+_NUMBERS = {"bool", *(f"{kind}{bits}" for kind in ("int", "float") for bits in (8, 16, 32, 64)), "uint8"}
+
+
+def _columns(table: Any) -> Iterator[tuple[int, Any]]:
+    """The columns of a table by their places; a Series is one."""
+    if not hasattr(table, "columns"):
+        return iter([(0, table)])
+    return ((n, table.iloc[:, n]) for n in range(table.shape[1]))
+
+
+def _same_labels(now: Any, was: Any) -> bool:
+    return type(now) is type(was) and bool(now.equals(was))
 
 
 def _words(array: Any) -> Any:
