@@ -43,8 +43,8 @@ class CacheOptions:
     disk       a folder, shared by all processes of a machine and found by later ones
     disk_size  the most that all of them keep there together, written like `ram`
     hold       what is kept: "encoded", files as they are stored; or "decoded", images that Go decoded, after the first
-               steps of the transform if these are Resize, CenterCrop or Pad. They take 3 bytes a pixel, and later epochs
-               neither read nor decode them
+               steps of the transform if these are Resize, CenterCrop or Pad. They take 3 bytes a pixel, and later
+               epochs neither read nor decode them
 
     Raises ValueError for sizes that are not valid, if neither is given, and for another `hold`.
     """
