@@ -31,6 +31,7 @@ import (
 	"github.com/goloader/goloader/core/rng"
 	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/source/array"
+	"github.com/goloader/goloader/core/source/cache"
 	"github.com/goloader/goloader/core/source/chunked"
 	"github.com/goloader/goloader/core/source/decoded"
 	"github.com/goloader/goloader/core/source/folder"
@@ -165,7 +166,14 @@ func open(text []byte, from *C.gl_source) (*pipeline.Loader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errArgument, err)
 	}
-	return pipeline.Open(p, files)
+	loader, err := pipeline.Open(p, files)
+	if err == nil && from.cache != 0 {
+		var keeps *cache.Cache
+		if keeps, err = get[*cache.Cache](&handles, int64(from.cache)); err == nil {
+			err = loader.Hold(keeps.Decoded(store), files.Key)
+		}
+	}
+	return loader, err
 }
 
 func openRows(p *plan.Plan, from *C.gl_source, n int) (*pipeline.Loader, error) {

@@ -69,7 +69,9 @@ func storeOf(remotely bool, kept C.gl_handle) (source.Store, error) {
 //export go_cache_open
 func go_cache_open(o *C.gl_cache, out *C.gl_handle, errOut *C.gl_error) (status C.gl_status) {
 	defer guard(&status, errOut)
-	options := cache.Options{RAM: int64(o.ram_bytes_max), Disk: optional(o.disk), DiskLimit: int64(o.disk_bytes_max)}
+	options := cache.Options{
+		RAM: int64(o.ram_bytes_max), Disk: optional(o.disk), DiskLimit: int64(o.disk_bytes_max), Decoded: o.decoded != 0,
+	}
 	if min(options.RAM, options.DiskLimit) < cache.NoLimit || options.RAM == 0 && options.Disk == "" {
 		return report(fmt.Errorf("a cache of %+v: %w", options, errArgument), errOut)
 	}

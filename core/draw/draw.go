@@ -192,6 +192,38 @@ func (p *Program) Draw(dst []recipe.Step, in recipe.Size, r *Source) ([]recipe.S
 	return dst, in, nil
 }
 
+// Fixed appends the steps of the first transforms, as far as they are the same for an image of size in whatever is drawn, and
+// returns the size after them: what they make of an image may be kept. Draw begins with the same steps.
+func (p *Program) Fixed(dst []recipe.Step, in recipe.Size) ([]recipe.Step, recipe.Size, error) {
+	var err error
+	for _, t := range p.fixed() {
+		if dst, in, err = t.draw(dst, in, nil); err != nil {
+			return dst, in, err
+		}
+	}
+	return dst, in, nil
+}
+
+// FixedText tells what Fixed does from what other programs' do.
+func (p *Program) FixedText() string {
+	text := ""
+	for _, t := range p.fixed() {
+		text += fmt.Sprintf("%T%+v;", t, t)
+	}
+	return text
+}
+
+func (p *Program) fixed() []transform {
+	for i, t := range p.transforms {
+		switch t.(type) {
+		case resize, centerCrop, pad:
+		default:
+			return p.transforms[:i]
+		}
+	}
+	return p.transforms
+}
+
 // Touch draws as Draw does, up to the first transform that looks at pixels: there torchvision finds out that an image
 // cannot be decoded.
 func (p *Program) Touch(in recipe.Size, r *Source) error {

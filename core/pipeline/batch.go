@@ -11,6 +11,7 @@ import (
 	"github.com/goloader/goloader/core/recipe"
 	"github.com/goloader/goloader/core/ring"
 	"github.com/goloader/goloader/core/source"
+	"github.com/goloader/goloader/core/source/cache"
 	"github.com/goloader/goloader/core/stats"
 	"github.com/goloader/goloader/core/tensor"
 )
@@ -46,12 +47,15 @@ type sample struct {
 	seekBytes int
 	steps     [2]int32 // its recipe in batch.steps
 	out       recipe.Size
-	pixels    mem.Block // what Pillow supplied, if it did
-	why       detour    // unsized, refused
-	told      bool      // Doubts has told of it
-	plain     plan.Mode // of a script: the mode that the file has to be of; empty for any
-	opencv    bool      // of a script: OpenCV reads it
-	odd       bool      // of a stream: it lacks something that is not its image
+	pixels    mem.Block    // what Pillow supplied, if it did
+	why       detour       // unsized, refused
+	told      bool         // Doubts has told of it
+	plain     plan.Mode    // of a script: the mode that the file has to be of; empty for any
+	opencv    bool         // of a script: OpenCV reads it
+	place     *cache.Place // of its pixels, where these are to be kept
+	held      recipe.Size  // of its pixels, if a cache has them: its bytes, or lent; else 0x0
+	lent      []byte       // the pixels that are to be kept, while its worker makes it
+	odd       bool         // of a stream: it lacks something that is not its image
 }
 
 // detour is why Python has to make an image, or to say what is wrong with it.
@@ -93,6 +97,9 @@ func (sp *span) bytes() (n int) {
 func (s *sample) data() []byte {
 	if s.pixels.Valid() {
 		return nil
+	}
+	if s.lent != nil {
+		return s.lent
 	}
 	return s.buffer.Slice(s.from, s.to)
 }
@@ -273,7 +280,7 @@ func (b *batch) restartSpan(sp *span) {
 		case s.pixels.Valid() || kept && s.state != unsized:
 			s.state = sized
 		case !kept:
-			s.state, s.size, s.why = unread, recipe.Size{}, detour{}
+			s.state, s.size, s.held, s.why = unread, recipe.Size{}, recipe.Size{}, detour{}
 		}
 	}
 	if !kept {

@@ -61,6 +61,10 @@ func (k *images) read(ctx context.Context, w *worker, t *reading, i int) {
 func (k *images) readFile(ctx context.Context, w *worker, t *reading, s *sample) {
 	from := t.buffer.Len()
 	w.track.Begin(stats.Read, t.batch.sequence, s.index)
+	if k.l.held != nil && k.l.held.find(ctx, k.l, t.buffer, s) {
+		w.track.End(1)
+		return
+	}
 	stamp, err := k.files.Read(ctx, int(s.index), t.buffer)
 	w.track.End(1)
 	w.track.Slow(1, func() string { return k.files.Name(int(s.index)) })

@@ -157,6 +157,7 @@ type Loader struct {
 	lists      []int64 // of a scripted source: the number of each list's first file
 	exps       draw.Answers
 	seek       *seek.Index // nil if no seek index is kept
+	held       *held       // nil if no pixels are kept
 
 	mu      sync.Mutex
 	ring    *ring.Ring
@@ -430,6 +431,9 @@ func (l *Loader) Left() int {
 func (l *Loader) free() {
 	if l.seek != nil {
 		l.seek.Close()
+	}
+	if l.held != nil {
+		l.held.store.Close()
 	}
 	l.kind.close()
 	for _, w := range l.workers {

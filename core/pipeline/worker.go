@@ -25,6 +25,9 @@ type worker struct {
 	todo  []*sample // the samples that jobs are for
 	// aside takes samples that have no place in their batch.
 	aside source.Buffer
+	// fixed are the first steps of a sample, made and scratch what they make of images that are to be kept.
+	fixed         []recipe.Step
+	made, scratch source.Buffer
 	// seeks has room for a seek index a job; it is not valid if none are kept.
 	seeks mem.Block
 }
@@ -53,6 +56,8 @@ func newWorker(r *Run) (*worker, error) {
 
 func (w *worker) close() {
 	w.aside.Free()
+	w.made.Free()
+	w.scratch.Free()
 	if w.seeks.Valid() {
 		w.seeks.Free()
 	}
@@ -85,13 +90,17 @@ func (w *worker) makeImages(b *batch, lo, hi int, steps []recipe.Step) error {
 		return err
 	}
 	name := func(s *sample) string { return l.kind.name(b, s.index) }
+	if err := w.makeHeld(b, lo, hi); err != nil {
+		return err
+	}
+	defer b.takeBack(lo, hi)
 	w.todo = w.todo[:0]
 	for i := lo; i < hi; i++ {
 		s := &b.samples[i]
 		if s.state != sized {
 			continue // it was made before: in front of a stall, or beside one whose pixels Pillow supplied
 		}
-		if !s.pixels.Valid() && l.image(s) == nil && l.decoder(s) == nil {
+		if !s.pixels.Valid() && !s.isHeld() && l.image(s) == nil && l.decoder(s) == nil {
 			s.away(refused, stats.Foreign, "%s: %v is decoded by Pillow", name(s), s.format)
 			continue
 		}
@@ -174,8 +183,16 @@ func (w *worker) placeAside(b *batch, lo, hi int) (unsafe.Pointer, error) {
 
 // setJob describes one sample's work to C, but for where it goes, and puts it on the list.
 func (w *worker) setJob(s *sample, file []byte, steps []recipe.Step) error {
+	in, isHeld := s.size, s.isHeld() && !s.pixels.Valid()
+	if isHeld {
+		fixed, _, err := w.run.loader.view(s).program.Fixed(w.fixed[:0], s.size)
+		if err != nil {
+			return err
+		}
+		w.fixed, steps, in = fixed, steps[len(fixed):], s.held
+	}
 	steps, patches := recipe.CutPatches(steps)
-	passes, out, err := op.Fuse(w.fuse[:0], s.size, steps)
+	passes, out, err := op.Fuse(w.fuse[:0], in, steps)
 	if err != nil {
 		return err
 	}
@@ -186,7 +203,10 @@ func (w *worker) setJob(s *sample, file []byte, steps []recipe.Step) error {
 	w.fuse = passes
 	w.jobs.SetPasses(k, passes)
 	w.jobs.SetPatches(k, patches)
-	if s.pixels.Valid() {
+	if isHeld {
+		w.jobs.SetSeek(k, nil, 0, 0)
+		w.jobs.SetRaw(k, op.Planar, unsafe.Pointer(unsafe.SliceData(file)), len(file), s.held)
+	} else if s.pixels.Valid() {
 		layout := op.Interleaved
 		if s.mode.Planes() == 1 {
 			layout = op.Flat
@@ -236,7 +256,7 @@ func (w *worker) lendSeek(k int, s *sample) {
 // keepSeek keeps what job k has learned of its file.
 func (w *worker) keepSeek(k int, s *sample) {
 	l := w.run.loader
-	if !s.indexed || !seekable(s.format) || s.pixels.Valid() {
+	if !s.indexed || !seekable(s.format) || s.pixels.Valid() || s.isHeld() {
 		return
 	}
 	if size := w.jobs.SeekSize(k); size != s.seekBytes {

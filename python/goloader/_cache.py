@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from ctypes import byref, c_int64, create_string_buffer
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from . import _native
 
@@ -36,19 +36,23 @@ def size_of(text: str) -> int:
 
 @dataclass(frozen=True)
 class CacheOptions:
-    """Where a dataset keeps what it read, as encoded bytes; in memory first if both are given.
+    """Where a dataset keeps what it read; in memory first if both are given.
 
     ram        the most memory to use: bytes, or a text such as "32GB" or "32GiB"; inf: no limit, 0: none. Each process
                has its own; the worker processes of a loader share the size
     disk       a folder, shared by all processes of a machine and found by later ones
     disk_size  the most that all of them keep there together, written like `ram`
+    hold       what is kept: "encoded", files as they are stored; or "decoded", images that Go decoded, after the first
+               steps of the transform if these are Resize, CenterCrop or Pad. They take 3 bytes a pixel, and later
+               epochs neither read nor decode them
 
-    Raises ValueError for sizes that are not valid, and if neither is given.
+    Raises ValueError for sizes that are not valid, if neither is given, and for another `hold`.
     """
 
     ram: float | str = 0
     disk: str | os.PathLike[str] | None = None
     disk_size: float | str = math.inf
+    hold: Literal["encoded", "decoded"] = "encoded"
 
     def __post_init__(self) -> None:
         if self.disk is not None:
@@ -59,6 +63,8 @@ class CacheOptions:
             if size < least or (size != math.inf and size != int(size)):
                 raise ValueError(f"{name}={size!r}: give a number of bytes, at least {least}")
             object.__setattr__(self, name, size)
+        if self.hold not in ("encoded", "decoded"):
+            raise ValueError(f"hold={self.hold!r}: a cache holds what is 'encoded' or what is 'decoded'")
         if not self.ram and self.disk is None:
             raise ValueError("a cache is in memory, on a disk, or both: give ram= or disk=")
 
@@ -136,7 +142,8 @@ class Cache:
         """Its handle in a library: a forked child has a library, and memory, of its own."""
         if lib not in self._handles:
             disk = None if self.options.disk is None else os.fsencode(self.options.disk)
-            made = _native.Cache(self._ram(), disk, _bytes(self.options.disk_size))
+            options = self.options
+            made = _native.Cache(self._ram(), disk, _bytes(options.disk_size), options.hold == "decoded")
             handle, error = c_int64(), _native.Error()
             lib.check(lib.gl_cache_open(byref(made), byref(handle), byref(error)), error)
             self._handles[lib] = handle.value

@@ -165,7 +165,7 @@ class Files(Structure):
 
 
 class Cache(Structure):
-    _fields_ = [("ram_bytes_max", c_int64), ("disk", c_char_p), ("disk_bytes_max", c_int64)]
+    _fields_ = [("ram_bytes_max", c_int64), ("disk", c_char_p), ("disk_bytes_max", c_int64), ("decoded", c_int32)]
 
 
 class Field(Structure):

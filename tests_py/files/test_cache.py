@@ -7,6 +7,7 @@ import gc
 import math
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 import warnings
@@ -118,6 +119,97 @@ def test_folders_and_archives_of_this_machine_are_kept_too(
     assert list(plain) == list(expected)
     assert plain.members.cache.stats()["misses"] == misses
     check(Program(loader_of(plain, batch_size=3, num_workers=workers, collate_fn=list)), native=False)
+
+
+STEPS: dict[str, list[Any]] = {
+    "none": [],
+    "drawn": [T.RandomResizedCrop(24), T.RandomHorizontalFlip()],
+    "resized": [T.Resize(26), T.RandomCrop(24)],
+    "fixed": [T.Resize((30, 21)), T.CenterCrop(20), T.Pad(2, 7), T.RandomVerticalFlip()],
+    "enlarged": [T.Resize(70), T.RandomCrop(60, padding=3), T.RandomErasing(p=1)],
+}
+
+
+@pytest.fixture
+def pictures(local: Path, tmp_path: Path) -> Path:  # noqa: F811
+    """Also of modes other than RGB, and some that cannot be decoded or only by Pillow."""
+    folder, pixels = tmp_path / "pictures", np.random.default_rng(3)
+    shutil.copytree(local, folder)
+    grey = Image.fromarray(pixels.integers(0, 256, (33, 50), np.uint8))
+    grey.save(folder / "c" / "grey.jpg")
+    grey.convert("P").save(folder / "c" / "palette.png")
+    Image.fromarray(pixels.integers(0, 256, (31, 47, 4), np.uint8)).save(folder / "c" / "alpha.png")
+    grey.convert("CMYK").save(folder / "c" / "cmyk.jpg")
+    _aged(folder)
+    return folder
+
+
+def _transform(steps: list[Any]) -> Any:
+    erasing = [each for each in steps if isinstance(each, T.RandomErasing)]
+    last = [] if steps else [T.Resize((24, 24))]
+    return T.Compose([*(each for each in steps if each not in erasing), *last, T.ToTensor(), *erasing])
+
+
+@pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
+@pytest.mark.parametrize("workers", [0, 3])
+@pytest.mark.parametrize("place", CACHES)
+def test_decoded_images_are_those_of_a_copy(
+    server: Server,  # noqa: F811
+    local: Path,  # noqa: F811
+    pictures: Path,
+    tmp_path: Path,
+    steps: list[Any],
+    workers: int,
+    place: str,
+) -> None:
+    disk = {"disk": tmp_path / "kept", "disk_size": "1GB"}
+    options = {"ram": {"ram": "1GB"}, "ram:32MB": {"ram": "40KB"}, "disk": disk, "both": {"ram": "40KB", **disk}}[place]
+    cache, transform = CacheOptions(**options, hold="decoded"), _transform(steps)
+    arguments: dict[str, Any] = {"shuffle": True, "batch_size": 4, "num_workers": workers}
+    for ours, theirs in ((url("train"), local), (pictures, pictures)):
+        folder = ImageFolder(ours, transform, cache=cache)
+        for _ in range(2):
+            same_batches(folder, ImageFolder(theirs, transform), **arguments)
+    found = folder.samples.cache.stats()
+    assert found["ram_hits"] + found["disk_hits"] > 0
+    assert found["ram_bytes"] <= 10**9
+
+
+def test_later_epochs_read_no_image_that_go_decoded(server: Server, local: Path) -> None:  # noqa: F811
+    folder = ImageFolder(url("train"), TRANSFORM, cache=CacheOptions(ram="1GB", hold="decoded"))
+    loader: Any = goloader.DataLoader(folder, 4, num_workers=2)
+    assert "images are kept decoded" in str(loader.explain())
+    server.asked.clear()
+    list(loader)
+    assert len(server.asked) == len(folder)
+    assert loader.stats().cache["misses"] == len(folder)
+    server.asked.clear()
+    list(loader)
+    assert server.asked == []
+    assert loader.stats().cache["ram_hits"] == len(folder)
+    assert f"{len(folder)} reads from memory" in str(loader.explain())
+
+
+def test_decoded_images_are_of_one_version_and_of_the_same_steps(pictures: Path) -> None:
+    cache = CacheOptions(ram="1GB", hold="decoded")
+
+    def check_all(steps: list[Any]) -> None:
+        same_batches(
+            ImageFolder(pictures, _transform(steps), cache=cache),
+            ImageFolder(pictures, _transform(steps)),
+            batch_size=5,
+        )
+
+    kept = ImageFolder(pictures, _transform([]), cache=cache)  # so that it lives on
+    for steps in ([T.Resize(26), T.CenterCrop(20)], [T.Resize(27), T.CenterCrop(20)], [T.Resize(26), T.CenterCrop(22)]):
+        check_all(steps)
+        before = kept.samples.cache.stats()
+        check_all(steps)
+        assert kept.samples.cache.stats()["misses"] == before["misses"]
+    path = pictures / "c" / "grey.jpg"
+    Image.fromarray(np.random.default_rng(5).integers(0, 256, (61, 40), np.uint8)).save(path)
+    os.utime(path, (1e9 + 7, 1e9 + 7))
+    check_all(steps)
 
 
 def _aged(folder: Path) -> None:
@@ -296,8 +388,8 @@ def test_what_is_written_as_a_cache() -> None:
     for wrong in (*texts, ["ram", "ram:1GB"], ["/a", "/b"], []):
         with pytest.raises(ValueError, match=r"size|keeps nothing|is not a place|one size|give ram"):
             CacheOptions.of(wrong)
-    for arguments in ({}, {"ram": "much"}, {"ram": -2}, {"disk": "/a", "disk_size": 0}):
-        with pytest.raises(ValueError, match=r"size|keeps nothing|bytes|give ram"):
+    for arguments in ({}, {"ram": "much"}, {"ram": -2}, {"disk": "/a", "disk_size": 0}, {"ram": 1, "hold": "raw"}):
+        with pytest.raises(ValueError, match=r"size|keeps nothing|bytes|give ram|'decoded'"):
             CacheOptions(**arguments)
     with pytest.raises(ValueError, match="is_valid_file"):
         ImageFolder("/none", is_valid_file=bool, cache="ram")

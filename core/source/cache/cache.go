@@ -28,6 +28,8 @@ type Options struct {
 	RAM       int64  // 0: not in memory
 	Disk      string // a folder, made if there is none; "": not on a disk
 	DiskLimit int64
+	// Decoded: what is kept is what was made of files (Decoded), and not their bytes.
+	Decoded bool
 }
 
 // entry names what is kept: hashes, so that no URL's secrets are on a disk.
@@ -47,15 +49,17 @@ type tier interface {
 
 // Cache is tiers that any number of stores may share. To be made by Open.
 type Cache struct {
-	ram    *ram
-	disk   *disk
-	tiers  []tier
-	misses atomic.Int64
+	ram     *ram
+	disk    *disk
+	tiers   []tier
+	kept    []tier // those that keep something
+	misses  atomic.Int64
+	decoded bool
 }
 
 // Open makes a cache. A disk that cannot be used is no error, but a warning.
 func Open(o Options) *Cache {
-	c := &Cache{tiers: []tier{&flights{under: map[entry]*flight{}}}}
+	c := &Cache{tiers: []tier{&flights{under: map[entry]*flight{}}}, decoded: o.Decoded}
 	if o.RAM != 0 {
 		c.ram = newRAM(o.RAM)
 		c.tiers = append(c.tiers, c.ram)
@@ -64,6 +68,7 @@ func Open(o Options) *Cache {
 		c.disk = openDisk(o.Disk, o.DiskLimit)
 		c.tiers = append(c.tiers, c.disk)
 	}
+	c.kept = c.tiers[1:]
 	return c
 }
 
@@ -104,8 +109,12 @@ func (c *Cache) Usage() Usage {
 	return u
 }
 
-// Wrap gives a store whose reads go through the cache. Containers that are opened do not: an archive is listed once.
+// Wrap gives a store whose reads go through the cache, if it keeps files' bytes. Containers that are opened do not: an archive
+// is listed once.
 func (c *Cache) Wrap(store source.Store) source.Store {
+	if c.decoded {
+		return store
+	}
 	stater, _ := source.Innermost(store).(source.Stater)
 	return &cached{store, c, source.IsRemote(store), stater}
 }

@@ -98,6 +98,21 @@ func (r *ram) get(e entry, buf *source.Buffer) (source.Stamp, bool, error) {
 	return p.stamp, true, nil
 }
 
+// refuses says that an entry of so many bytes finds no room, as far as is known without a sweep; now and then it says otherwise,
+// so that one takes place.
+func (r *ram) refuses(bytes int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s := r.slabs[r.last]; r.closed || s != nil && s.used+bytes <= s.block.Size() || r.limit == NoLimit {
+		return r.closed
+	}
+	if r.used+int64(bytes) <= r.limit {
+		return false
+	}
+	r.full++
+	return r.full%(len(r.places)/slabParts+1) != 0
+}
+
 // put keeps an entry, if there is room.
 func (r *ram) put(e entry, stamp source.Stamp, bytes []byte) {
 	r.mu.Lock()

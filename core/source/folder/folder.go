@@ -195,12 +195,17 @@ func (f *Folder) Name(i int) string {
 // path is a file's, without the NUL behind it.
 func (f *Folder) path(i int) []byte { return f.paths[f.offsets[i] : f.offsets[i+1]-1] }
 
-// Read appends the whole file to buf.
-func (f *Folder) Read(ctx context.Context, i int, buf *source.Buffer) (source.Stamp, error) {
+// Key is what a file is asked for by.
+func (f *Folder) Key(i int) source.Key {
 	key := source.Key{Container: f.paths[f.offsets[i]:f.offsets[i+1]], Length: source.Whole}
 	if f.spans != nil {
 		key.Container = key.Container[:bytes.IndexByte(key.Container, 0)+1]
 		key.Offset, key.Length = f.spans[2*i], f.spans[2*i+1]
 	}
-	return f.store.Read(ctx, key, buf)
+	return key
+}
+
+// Read appends the whole file to buf.
+func (f *Folder) Read(ctx context.Context, i int, buf *source.Buffer) (source.Stamp, error) {
+	return f.store.Read(ctx, f.Key(i), buf)
 }

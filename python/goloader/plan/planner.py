@@ -487,4 +487,9 @@ def _arrays_row(loader: Any, samples: Arrays) -> Row:
 def _cache_rows(files: Files | None) -> list[Row]:
     if files is None or files.cache is None:
         return []
+    if files.cache.options.hold == "decoded":
+        return [Row("cache", str(files.cache), "Go", _DECODED)]
     return [Row("cache", str(files.cache), "Go", "files are kept as they are stored")]
+
+
+_DECODED = "images are kept decoded, after the first steps if these are Resize, CenterCrop or Pad"
