@@ -6,15 +6,15 @@ What: torchrun starts so many processes on this machine's cores, each with a loa
 (DistributedSampler): RandomResizedCrop(224), flip, ToTensor, Normalize, batches of 64. All ranks have as many workers
 together as there are cores, at least one each.
 
-How: each contender is a torchrun of its own, in turn, every second round backwards. After an epoch that is not counted,
-whose batches are checksummed (ours must be torch's in each rank), all ranks start together on EPOCHS more: ours on so
-many more that both take about as long, for the kernel is the fairer the longer it shares out. "img/s" are of all ranks,
-until the last is done; "CPU s/1k" are of the ranks' processes and their workers, for 1,000 images. Memory is the peak of
-the sum of PSS over all of them, torchrun's included. "least" is the slowest rank's images a second over the mean of the
-ranks; FAIR or more is wanted. "cpu_s" in the results tells what is behind it: where ranks need the same CPU seconds,
-they do the same work, and the slowest one was given a core less often, by the kernel or for other programs. "/ plan" is
-img/s over what the model of `python -m goloader plan` says of this machine's cores, from the CPU seconds with the least
-ranks. Ratios are taken inside a round, their median is shown.
+How: each contender is a torchrun of its own, in turn, every second round backwards. After an epoch that is not
+counted, whose batches are checksummed (ours must be torch's in each rank), all ranks start together on EPOCHS more:
+ours on so many more that both take about as long, for the kernel is the fairer the longer it shares out. "img/s" are
+of all ranks, until the last is done; "CPU s/1k" are of the ranks' processes and their workers, for 1,000 images.
+Memory is the peak of the sum of PSS over all of them, torchrun's included. "least" is the slowest rank's images a
+second over the mean of the ranks; FAIR or more is wanted. "cpu_s" in the results tells what is behind it: where ranks
+need the same CPU seconds, they do the same work, and the slowest one was given a core less often, by the kernel or for
+other programs. "/ plan" is img/s over what the model of `python -m goloader plan` says of this machine's cores, from
+the CPU seconds with the least ranks. Ratios are taken inside a round, their median is shown.
 """
 
 from __future__ import annotations
