@@ -122,7 +122,7 @@ bench-remote: build .venv/bench.stamp ## Time an image folder in a bucket with 2
 	$(PYTHON) -m bench.storage --bucket --delay 20ms --contenders goloader,torch-8,cached,in-memory --output bench/results/remote.json --rounds $(ROUNDS)
 
 .PHONY: bench-ranks
-bench-ranks: build .venv/bench.stamp ## Time 1, 2 and 4 ranks on this machine, with goloader and with torch, and their memory.
+bench-ranks: build .venv/bench.stamp ## Time 1, 2, 4 and 8 ranks on this machine, with goloader and with torch, and their memory.
 	$(PYTHON) -m bench.ranks --rounds $(ROUNDS)
 	GOLOADER_UPDATE=1 $(PYTHON) -m pytest tests_py/readme -k of_ranks
 

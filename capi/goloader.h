@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /* Major in the high 16 bits: another major is another ABI.  Minor in the low: additions. */
-#define GL_ABI_VERSION 0x00130000u
+#define GL_ABI_VERSION 0x00140000u
 
 typedef int32_t gl_status;
 enum {
@@ -540,12 +540,13 @@ gl_status gl_shuffled_open(int64_t n, gl_handle *out, gl_error *err);
 gl_status gl_draw(gl_handle sampler, uint64_t seed, int64_t first, int64_t step, int64_t *out, int64_t n,
                   gl_error *err);
 
-/* gl_mix writes the next n draws from several sources, numbered through all of them: at any time each was drawn from as
- * often as its weight says, to within 1, and through its samples in random order.
+/* gl_mix makes the next n * step draws from several sources, numbered through all of them: at any time each was drawn from as
+ * often as its weight says, to within 1, and through its samples in random order.  It writes n of them: number first, first +
+ * step, ... of these.
  *   lengths, weights  of `sources` sources
  *   drawn             how often each was drawn from before, and after; with the seed, all that has to be kept */
 gl_status gl_mix(uint64_t seed, const int64_t *lengths, const double *weights, int64_t *drawn, int32_t sources,
-                 int64_t *out, int64_t n, gl_error *err);
+                 int64_t first, int64_t step, int64_t *out, int64_t n, gl_error *err);
 
 enum { GL_STEPS_MAX = 16, GL_STEP_BYTES = 800, GL_WORDS_MAX = 64 };
 

@@ -86,11 +86,14 @@ func go_draw(h C.gl_handle, seed C.uint64_t, first, step C.int64_t, out *C.int64
 }
 
 //export go_mix
-func go_mix(seed C.uint64_t, lengths *C.int64_t, weights *C.double, drawn *C.int64_t, sources C.int32_t, out *C.int64_t,
-	n C.int64_t, errOut *C.gl_error) (status C.gl_status) {
+func go_mix(seed C.uint64_t, lengths *C.int64_t, weights *C.double, drawn *C.int64_t, sources C.int32_t,
+	first, step C.int64_t, out *C.int64_t, n C.int64_t, errOut *C.gl_error) (status C.gl_status) {
 	defer guard(&status, errOut)
 	if n < 0 || sources < 0 {
 		return report(fmt.Errorf("%d draws from %d sources: %w", n, sources, errArgument), errOut)
+	}
+	if first < 0 || first >= step {
+		return report(fmt.Errorf("draw %d of each %d: %w", first, step, errArgument), errOut)
 	}
 	k := int(sources)
 	counts := unsafe.Slice((*int64)(drawn), k)
@@ -98,6 +101,6 @@ func go_mix(seed C.uint64_t, lengths *C.int64_t, weights *C.double, drawn *C.int
 	if err != nil {
 		return report(err, errOut)
 	}
-	copy(counts, mixture.Draw(unsafe.Slice((*int64)(out), int(n))))
+	copy(counts, mixture.Draw(int64(first), int64(step), unsafe.Slice((*int64)(out), int(n))))
 	return C.GL_OK
 }

@@ -315,9 +315,9 @@ gl_status gl_augmentation_draw(gl_handle augmentation, const void *state, gl_dra
 }
 
 gl_status gl_mix(uint64_t seed, const int64_t *lengths, const double *weights, int64_t *drawn, int32_t sources,
-                 int64_t *out, int64_t n, gl_error *err) {
+                 int64_t first, int64_t step, int64_t *out, int64_t n, gl_error *err) {
     ENTER(err);
-    return go_mix(seed, (int64_t *)lengths, (double *)weights, drawn, sources, out, n, err);
+    return go_mix(seed, (int64_t *)lengths, (double *)weights, drawn, sources, first, step, out, n, err);
 }
 
 gl_status gl_seeds(uint64_t seed, int64_t skip, int64_t *out, int64_t n, gl_error *err) {

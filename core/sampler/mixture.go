@@ -61,28 +61,39 @@ func NewMixture(seed uint64, lengths []int64, weights []float64, drawn []int64) 
 	return m, nil
 }
 
-// Draw writes the next draws, numbered through all sources, and returns how often each source was drawn from until now.
-func (m *Mixture) Draw(dst []int64) []int64 {
+// Draw makes step draws for each place in dst, and writes the one that has number first among them, numbered through all
+// sources. It returns how often each source was drawn from until now. What is not written costs little: its place in its source's
+// order, most of the work, is not looked up.
+func (m *Mixture) Draw(first, step int64, dst []int64) []int64 {
 	total := int64(0)
 	for k := range m.sources {
 		total += m.sources[k].drawn
 	}
 	for i := range dst {
-		total++
-		k := m.pick(float64(total))
-		s := &m.sources[k]
-		if pass := s.drawn / s.length; pass != s.pass {
-			// A permutation of its own for each source and pass.
-			s.pass, s.order = pass, NewBijection(m.seed, uint64(k)<<40^uint64(pass), s.length)
+		for number := range step {
+			total++
+			k := m.pick(float64(total))
+			if number == first {
+				dst[i] = m.at(k)
+			}
+			m.sources[k].drawn++
 		}
-		dst[i] = s.start + s.order.At(s.drawn%s.length)
-		s.drawn++
 	}
 	drawn := make([]int64, len(m.sources))
 	for k := range m.sources {
 		drawn[k] = m.sources[k].drawn
 	}
 	return drawn
+}
+
+// at is the next draw from a source.
+func (m *Mixture) at(k int) int64 {
+	s := &m.sources[k]
+	if pass := s.drawn / s.length; pass != s.pass {
+		// A permutation of its own for each source and pass.
+		s.pass, s.order = pass, NewBijection(m.seed, uint64(k)<<40^uint64(pass), s.length)
+	}
+	return s.start + s.order.At(s.drawn%s.length)
 }
 
 // pick chooses, of the sources that are behind, the one that will soonest be too far behind.

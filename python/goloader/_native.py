@@ -33,7 +33,7 @@ from . import _cores, _library
 from ._errors import BY_STATUS, CoreError, ForkedError, LibraryError
 from .adapters import pillow
 
-ABI_MAJOR = 19
+ABI_MAJOR = 20
 LIBRARY = Path(__file__).parent / "lib" / "libgoloader.so"
 
 OK, EMPTY, ASK, IDLE, LEFT, END = 0, 1, 2, 3, 4, 5
@@ -270,7 +270,10 @@ _LONG = {
     "gl_shuffled_open": (c_int32, [c_int64, POINTER(c_int64), POINTER(Error)]),
     "gl_balanced_open": (c_int32, [c_void_p, c_int64, POINTER(c_int64), POINTER(Error)]),
     "gl_draw": (c_int32, [c_int64, c_uint64, c_int64, c_int64, c_void_p, c_int64, POINTER(Error)]),
-    "gl_mix": (c_int32, [c_uint64, c_void_p, c_void_p, c_void_p, c_int32, c_void_p, c_int64, POINTER(Error)]),
+    "gl_mix": (
+        c_int32,
+        [c_uint64, c_void_p, c_void_p, c_void_p, c_int32, c_int64, c_int64, c_void_p, c_int64, POINTER(Error)],
+    ),
     "gl_augmentation_open": (c_int32, [c_char_p, c_size_t, POINTER(c_int64), POINTER(Error)]),
     "gl_permutation": (c_int32, [c_uint64, c_void_p, c_int64, POINTER(Error)]),
     "gl_slots_close": (None, [c_void_p]),

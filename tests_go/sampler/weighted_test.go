@@ -139,7 +139,7 @@ func TestAMixtureKeepsItsProportions(t *testing.T) {
 		drawn := make([]int64, k)
 		seen := make([]map[int64]int, k)
 		for i := range n {
-			drawn = m.Draw(all[i : i+1])
+			drawn = m.Draw(0, 1, all[i:i+1])
 			total := int64(0)
 			for j, d := range drawn {
 				require.InDelta(t, weights[j]/sum*float64(i+1), float64(d), 1, "%v after %d", weights, i+1)
@@ -164,12 +164,22 @@ func TestAMixtureKeepsItsProportions(t *testing.T) {
 		cut := random.IntN(n)
 		first, err := sampler.NewMixture(5, lengths, weights, nil)
 		require.NoError(t, err)
-		state := first.Draw(make([]int64, cut))
+		state := first.Draw(0, 1, make([]int64, cut))
 		second, err := sampler.NewMixture(5, lengths, weights, state)
 		require.NoError(t, err)
 		rest := make([]int64, n-cut)
-		require.Equal(t, drawn, second.Draw(rest))
+		require.Equal(t, drawn, second.Draw(0, 1, rest))
 		require.Equal(t, all[cut:], rest)
+		ranks := 1 + random.IntN(5)
+		for rank := range ranks {
+			one, err := sampler.NewMixture(5, lengths, weights, nil)
+			require.NoError(t, err)
+			part := make([]int64, n/ranks)
+			one.Draw(int64(rank), int64(ranks), part)
+			for i, got := range part {
+				require.Equal(t, all[i*ranks+rank], got)
+			}
+		}
 	}
 }
 
@@ -191,4 +201,39 @@ func TestSourcesThatCannotBeMixedAreRefused(t *testing.T) {
 		_, err := sampler.NewMixture(0, c.lengths, c.weights, c.drawn)
 		require.ErrorIs(t, err, c.want, "%v", c)
 	}
+}
+
+// BenchmarkARankOfAThousand draws 256 numbers of one rank in the middle of an epoch: every 1,000th of the job's.
+func BenchmarkARankOfAThousand(b *testing.B) {
+	const ranks, at, samples = 1000, 123_456_789, 1_000_000
+	weights, labels := make([]float64, samples), make([]int64, samples)
+	for i := range weights {
+		weights[i], labels[i] = float64(1+i%7), int64(i%1000)
+	}
+	weighted, err := sampler.NewAlias(weights)
+	require.NoError(b, err)
+	defer weighted.Close()
+	balanced, err := sampler.NewBalanced(labels)
+	require.NoError(b, err)
+	shuffled, err := sampler.NewShuffled(10_000_000_000)
+	require.NoError(b, err)
+	for name, draw := range map[string]func(seed uint64, first, step int64, dst []int64){
+		"weighted": weighted.Draw, "balanced": balanced.Draw, "shuffled": shuffled.Draw,
+	} {
+		b.Run(name, func(b *testing.B) {
+			drawn := make([]int64, 256)
+			for i := range b.N {
+				draw(7, at+int64(i)*ranks*int64(len(drawn)), ranks, drawn)
+			}
+		})
+	}
+	// A mixture has no draw number i without those before it: each rank draws for all.
+	b.Run("mixture", func(b *testing.B) {
+		mixture, err := sampler.NewMixture(7, []int64{samples, 2 * samples}, []float64{1, 3}, nil)
+		require.NoError(b, err)
+		drawn := make([]int64, 256)
+		for range b.N {
+			mixture.Draw(5, ranks, drawn)
+		}
+	})
 }

@@ -389,7 +389,7 @@ static void child(gl_handle loader, gl_handle run) {
     SAY(gl_balanced_open(numbers, 1, &none, &error));
     SAY(gl_shuffled_open(1, &none, &error));
     SAY(gl_draw(loader, 1, 0, 1, numbers, 1, &error));
-    SAY(gl_mix(1, numbers, &weight, numbers, 1, numbers, 1, &error));
+    SAY(gl_mix(1, numbers, &weight, numbers, 1, 0, 1, numbers, 1, &error));
     SAY(gl_augmentation_open("{}", 2, &none, &error));
     SAY(gl_augmentation_draw(loader, state, &(gl_drawn){.width = 1}, &error));
     printf("without a place for the text: %d\n", gl_close(loader, NULL));
@@ -699,11 +699,11 @@ static void samplers(void) {
     SAY(gl_draw(wide, 7, 0, 1, numbers, 1, &error));
     int64_t lengths[] = {4, 2}, counts[] = {0, 0};
     double shares[] = {3, 1};
-    MUST(gl_mix(7, lengths, shares, counts, 2, numbers, 8, &error));
+    MUST(gl_mix(7, lengths, shares, counts, 2, 0, 1, numbers, 8, &error));
     printf("mixed: %lld %lld\n", (long long)counts[0], (long long)counts[1]);
-    SAY(gl_mix(7, lengths, shares, counts, 2, numbers, -1, &error));
+    SAY(gl_mix(7, lengths, shares, counts, 2, 0, 1, numbers, -1, &error));
     lengths[1] = 0;
-    SAY(gl_mix(7, lengths, shares, counts, 2, numbers, 1, &error));
+    SAY(gl_mix(7, lengths, shares, counts, 2, 0, 1, numbers, 1, &error));
     print_live();
 }
 
