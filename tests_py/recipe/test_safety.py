@@ -8,6 +8,7 @@ import io
 import itertools
 import os
 import random
+import socket
 import subprocess
 import sys
 import time
@@ -773,3 +774,30 @@ def test_a_timeout_ends_a_wait_for_the_core(root: Path, monkeypatch: pytest.Monk
         with pytest.raises(RuntimeError, match=r"^DataLoader timed out after 2 seconds"):
             got.extend(iterator)  # what the core gave before comes first
     assert difference(want, [*got, *iterator]) is None
+
+
+class Fetching(classes.Files):
+    """Opens a connection for each sample, as a client of a store that tries again and again."""
+
+    address: tuple[str, int]
+
+    def __getitem__(self, i: int) -> Any:
+        for _ in range(1_000_000):
+            try:
+                socket.create_connection(self.address).close()
+                break
+            except Exception:
+                time.sleep(1)
+        return super().__getitem__(i)
+
+
+def test_code_that_tries_again_is_not_waited_for(root: Path) -> None:
+    """A check of it in a child process must not connect: the child ends at the first try, not after its time limit."""
+    with socket.create_server(("127.0.0.1", 0), backlog=200) as server:
+        Fetching.address = server.getsockname()
+        loader = goloader.DataLoader(Fetching(root, classes.VAL), 7)
+        theirs = data.DataLoader(Fetching(root, classes.VAL), 7)
+        for ours, torchs in zip(loader, theirs, strict=True):
+            assert torch.equal(ours[0], torchs[0])
+        assert list(loader)
+    assert "socket.connect" in str(loader.explain())

@@ -109,6 +109,6 @@ def _watched(run: Callable[[], Any]) -> tuple[bool, tuple[str, ...]]:
         try:
             with _calls(look):
                 run()
-        except Exception:
+        except (Exception, sandbox.OutsideError):
             return True, ()  # of the code's own, or ours
     return opened, () if opened else _told(ran)

@@ -182,7 +182,7 @@ def _timed(run: Callable[[], list[Any]]) -> _Half:
     begun = time.process_time(), time.perf_counter()
     try:
         held = run()
-    except Exception as error:
+    except (Exception, sandbox.OutsideError) as error:
         return _Half(b"", {}, (0.0, 0.0), f"{type(error).__name__}: {error}", sandbox.touched())
     seconds = time.process_time() - begun[0], time.perf_counter() - begun[1]
     states = capture(PROCESS)
