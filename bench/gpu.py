@@ -31,6 +31,7 @@ from torchvision.datasets import ImageFolder
 import goloader
 from bench import harness
 from bench.photos import Settings, ensure_photos
+from goloader import _native
 
 Step = Callable[[Any], None]
 
@@ -81,6 +82,22 @@ def epoch(batches: Iterable[Any], step: Step) -> tuple[float, float]:
     return count / seconds, waited / seconds
 
 
+def table(result: dict[str, Any]) -> str:
+    lines = [
+        f"{result['model']}, batches of {result['batch']}, on one {result['machine']['gpu']}; "
+        f"{result['workers']} workers on {result['machine']['cores']} cores",
+        "",
+        f"{'':<29} {'images/s':>8} {'waited':>7} {'x torch':>8} {'of the GPU':>11}",
+    ]
+    titles = {"kept": "one batch kept on the GPU", "torch": "torch DataLoader", "goloader": "goloader"}
+    for name, found in result["contenders"].items():
+        lines.append(
+            f"{titles[name]:<29} {found['images_per_s']:>8,.0f} {found['waited']:>7.0%} {found['x_torch']:>8.2f} "
+            f"{found['of_kept']:>11.0%}"
+        )
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Time training on a GPU with torch's loader and with goloader's.")
     parser.add_argument("--rounds", type=int, default=3, help="turns of each loader (default: 3)")
@@ -121,6 +138,7 @@ def main() -> None:
         "date": harness.now(),
         "machine": harness.machine() | {"gpu": torch.cuda.get_device_name()},
         "torch": torch.__version__,
+        "kernels": _native.library().gl_kernels().decode(),
         **{name: getattr(arguments, name) for name in ("model", "batch", "workers")},
         "contenders": {},
     }
@@ -130,13 +148,10 @@ def main() -> None:
             for other in ("torch", "kept")
         }
         rate, waited = (statistics.median(values) for values in zip(*of_one, strict=True))
-        print(
-            f"{name:<9} {rate:>7,.0f} images/s, waited {waited:>4.0%}, {to['torch']:.2f} x torch, "
-            f"{to['kept']:.0%} of what the GPU can do"
-        )
         result["contenders"][name] = {
             "images_per_s": rate, "waited": waited, "x_torch": to["torch"], "of_kept": to["kept"]
         }  # fmt: skip
+    print(table(result))
     arguments.output.write_text(json.dumps(result, indent=2) + "\n")
 
 

@@ -55,7 +55,7 @@ _here = False
 
 
 class OutsideError(BaseException):
-    """Ends code that tries to reach outside of such a child. No Exception: clients of networks try again after those."""
+    """Ends code that tries to reach outside of such a child. No Exception: clients that fetch try again after those."""
 
 
 def here() -> bool:
