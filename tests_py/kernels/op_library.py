@@ -15,7 +15,7 @@ from PIL import Image
 OP = Path(__file__).resolve().parents[2] / "core" / "op"
 KERNELS = ("plain", "avx2", "avx512", "neon")
 
-PASSES_MAX, PATCHES_MAX, WHY_BYTES, TAPS_MAX = 16, 8, 200, 31
+PASSES_MAX, PATCHES_MAX, WHY_BYTES, TAPS_MAX = 32, 8, 200, 31
 # In the order of passes.h, which tests_py/recipe/test_tables.py compares.
 (
     RESAMPLE, PAD, GREY, LOOKUP, CONTRAST, SATURATION, SHARPNESS, HUE, AUTOCONTRAST, EQUALIZE,

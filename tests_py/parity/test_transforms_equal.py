@@ -117,6 +117,14 @@ def test_any_pipeline(kinds: Path, pipeline: Any, num_workers: int, seed: int) -
     check(Program(arguments, epochs=1, draw=True, seed=seed))
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_drawn_size_without_pixels_is_pillows_error(kinds: Path, workers: int) -> None:
+    pipeline = v2.Compose([v2.ScaleJitter((8, 31), (0.1, 2.0)), v2.CenterCrop(4), v2.ToImage()])
+    arguments = loader_of(ImageFolder(str(kinds), pipeline), batch_size=4, shuffle=True, num_workers=workers)
+    events = check(Program(arguments, epochs=2, draw=True))
+    assert any("must be > 0" in str(event) for event in events)
+
+
 TENSOR_FILTERS = [T.InterpolationMode.BILINEAR, T.InterpolationMode.BICUBIC]
 
 

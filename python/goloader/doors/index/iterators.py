@@ -49,6 +49,10 @@ if TYPE_CHECKING:
 _ADAPTED_MAX = 3
 
 
+# What the core says of a size without pixels, in Pillow's words.
+_NO_PIXELS = "height and width must be > 0"
+
+
 class _Task(NamedTuple):
     """A batch under way.
 
@@ -861,9 +865,16 @@ class _Helper:
         return self._iterator._made_by_code(self._task, states)
 
     def refused(self, position: int, row: int, reason: str) -> Exception:
-        return self.error_of(position, drawn=True) or RuntimeError(
-            f"goloader's core refuses sample {self._task.at(position)}, but the dataset takes it: {reason}"
-        )
+        error = self.error_of(position, drawn=True)
+        if error is not None:
+            return error
+        try:
+            if reason == _NO_PIXELS:  # of a size that was drawn: with other numbers the dataset takes the sample
+                raise ValueError(reason)
+            at = self._task.at(position)
+            raise RuntimeError(f"goloader's core refuses sample {at}, but the dataset takes it: {reason}")
+        except Exception as raised:  # with a traceback, which a worker's error shows
+            return raised
 
     def error_of(self, position: int, drawn: bool) -> Exception | None:
         """The error that the dataset raises for a sample of the batch; None if it raises none.
