@@ -129,7 +129,7 @@ def _columns(table: Any) -> Iterator[tuple[int, Any]]:
 
 
 def _same_labels(now: Any, was: Any) -> bool:
-    return type(now) is type(was) and bool(now.equals(was))
+    return type(now) is type(was) and now.dtype == was.dtype and bool(now.equals(was))
 
 
 def _words(array: Any) -> Any:
