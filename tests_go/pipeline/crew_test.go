@@ -94,6 +94,7 @@ func TestARunBorrowsWhatOtherRanksLeave(t *testing.T) {
 			tables[rank].Tell(&need[rank], said)
 		}
 	}
+	most := 0 // goroutines at work
 	// until takes batches, some at a time, until so many workers may work, while the other ranks need something.
 	until := func(want int64, need node.Need) {
 		t.Helper()
@@ -105,6 +106,7 @@ func TestARunBorrowsWhatOtherRanksLeave(t *testing.T) {
 			for _, indices := range batches {
 				others(need)
 				requireOutcome(t, m.batch(indices), r.result(nil))
+				most = max(most, pipeline.Serving()-before)
 			}
 			if l.Stats.Snapshot().Workers == want {
 				return
@@ -113,11 +115,15 @@ func TestARunBorrowsWhatOtherRanksLeave(t *testing.T) {
 		require.Fail(t, "never so many", "%d", want)
 	}
 	greedy := node.Need{Busy: share, Wants: share, Greedy: true}
-	until(cores, node.Need{})
+	for range 100 { // a few may do it all by chance
+		if until(cores, node.Need{}); most > share {
+			break
+		}
+	}
+	require.Greater(t, most, share)
 	until(share, greedy)
 	until(cores-2, node.Need{Wants: 1})
-	require.Greater(t, pipeline.Serving()-before, share)
-	require.LessOrEqual(t, pipeline.Serving()-before, cores)
+	require.LessOrEqual(t, most, cores)
 	r.close()
 	others(node.Need{})
 	require.Equal(t, cores, tables[1].Tell(&need[1], greedy)) // the run that is over needs none
