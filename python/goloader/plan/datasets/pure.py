@@ -23,7 +23,7 @@ import string
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
-from operator import is_
+from operator import is_, itemgetter
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, Generic
 
@@ -220,10 +220,10 @@ class Pure:
         asked: set[tuple[int, str]] = set()
         while more := {(owner, name) for owner in self._owners for name in self._names | self._of_receivers} - asked:
             asked |= more
-            for owner, name in more:
+            for owner, name in sorted(more, key=itemgetter(1)):
                 self._look_up(self._owners[owner], name)
         had = {name for _, name in self._found}
-        for name in self._names - self.names:
+        for name in sorted(self._names - self.names):  # the same one is told each time
             if name not in had or any(hasattr(each, name) for each in self.known):
                 raise UnreadableError(f"uses .{name}")
         if lacking := self._of_receivers - had:
