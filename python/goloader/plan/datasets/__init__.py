@@ -166,7 +166,9 @@ def _computed(own: OwnCode | ListItems, *, lists: bool) -> Node:
     # What is not understood shows before values are worked out for all indices, which takes long; but for files, of
     # which one does not show whether all are alike.
     if isinstance(own, OwnCode) and not any("load" in each.__code__.co_names for each in own.functions):
-        Computed(own, most=1)
+        made = Computed(own, most=1)
+        if not made.works_ahead:
+            return made
     return Computed(own)
 
 

@@ -115,6 +115,11 @@ class Computed(Node):
             Column((piece,), str if isinstance(piece, TextAhead) else piece.spec, index) for piece in pieces
         )
 
+    @property
+    def works_ahead(self) -> bool:
+        """Whether some of its values are worked out before there are batches."""
+        return bool(self._ahead)
+
     def _structure(self, given: Expression) -> Structure:
         """The structure of a sample; compiles its fields."""
         if isinstance(given, Display) and given.items and given.kind is not slice:
