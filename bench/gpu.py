@@ -25,24 +25,16 @@ from typing import Any
 import torch
 import torchvision
 from torch.utils.data import ConcatDataset, DataLoader
-from torchvision import transforms as T
 from torchvision.datasets import ImageFolder
 
 import goloader
 from bench import harness
+from bench.contender import Job
+from bench.peers.folders import train_transform
 from bench.photos import Settings, ensure_photos
 from goloader import _native
 
 Step = Callable[[Any], None]
-
-TRAIN = T.Compose(
-    [
-        T.RandomResizedCrop(224),
-        T.RandomHorizontalFlip(),
-        T.ToTensor(),
-        T.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
-    ]
-)
 
 
 def trainer(model: str) -> Step:
@@ -110,7 +102,7 @@ def main() -> None:
     arguments = parser.parse_args()
     root = ensure_photos(Settings(count=arguments.count))
     harness.read_all(Path(root))
-    dataset: Any = ConcatDataset([ImageFolder(str(root), TRAIN)] * arguments.repeat)
+    dataset: Any = ConcatDataset([ImageFolder(str(root), train_transform(Job(str(root), "")))] * arguments.repeat)
     options: dict[str, Any] = {
         "batch_size": arguments.batch,
         "shuffle": True,

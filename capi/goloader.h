@@ -293,9 +293,9 @@ typedef struct gl_cache {
     int64_t ram_bytes_max; /* 0: not in memory */
     const char *disk;      /* NULL, or a folder, which processes share; made if there is none */
     int64_t disk_bytes_max;
-    int32_t
-        decoded; /* 1: of images in folders and archives their pixels are kept, after the first steps, those that are
-                        the same in each epoch; of other files nothing. 0: files are kept as they are stored */
+    /* 1: of images in folders and archives their pixels are kept, after the first steps, those that are the same in each
+     * epoch; of other files nothing.  0: files are kept as they are stored */
+    int32_t decoded;
 } gl_cache;
 
 /* gl_cache_open makes a cache.

@@ -54,9 +54,17 @@ static inline unsigned gl_cpu_features(void) {
     return found;
 }
 
-/* gl_cpu_has is true if there are all of these features. */
+/* gl_cpu_has is true if there are all of these features.  The processor is asked once: in a virtual machine that takes some
+ * 50 us. */
 static inline int gl_cpu_has(unsigned features) {
-    return (gl_cpu_features() & features) == features;
+    static unsigned kept; /* atomic; threads that race for the first call find the same */
+    const unsigned known = 1u << 31;
+    unsigned found = __atomic_load_n(&kept, __ATOMIC_RELAXED);
+    if (found == 0) {
+        found = gl_cpu_features() | known;
+        __atomic_store_n(&kept, found, __ATOMIC_RELAXED);
+    }
+    return (found & features) == features;
 }
 #endif
 

@@ -25,10 +25,15 @@ func compileResize(t plan.Resize) (transform, error) {
 
 func (t resize) draw(dst []recipe.Step, in recipe.Size, _ *Source) ([]recipe.Step, recipe.Size, error) {
 	to, err := t.resized(in)
+	return resizedTo(dst, in, to, err, t.filter)
+}
+
+// resizedTo is what a draw returns that resizes to a size, or that finds none.
+func resizedTo(dst []recipe.Step, in, to recipe.Size, err error, filter recipe.Filter) ([]recipe.Step, recipe.Size, error) {
 	if err != nil {
 		return dst, in, err
 	}
-	dst, to = resized(dst, in, to, t.filter)
+	dst, to = resized(dst, in, to, filter)
 	return dst, to, nil
 }
 
@@ -87,11 +92,7 @@ func (t randomShortestSize) draw(dst []recipe.Step, in recipe.Size, r *Source) (
 		ratio = min(ratio, float64(t.longest)/float64(max(in.Width, in.Height)))
 	}
 	to, err := sizeOf(plan.RandomShortestSize{}.Op(), int64(float64(in.Width)*ratio), int64(float64(in.Height)*ratio))
-	if err != nil {
-		return dst, in, err
-	}
-	dst, to = resized(dst, in, to, t.filter)
-	return dst, to, nil
+	return resizedTo(dst, in, to, err, t.filter)
 }
 
 func (t randomShortestSize) random() bool  { return true }
@@ -108,11 +109,7 @@ func (t scaleJitter) draw(dst []recipe.Step, in recipe.Size, r *Source) ([]recip
 	within := min(float64(t.Target[1])/float64(in.Height), float64(t.Target[0])/float64(in.Width))
 	ratio := float32(within) * scale
 	to, err := sizeOf(t.Op(), int64(float32(in.Width)*ratio), int64(float32(in.Height)*ratio))
-	if err != nil {
-		return dst, in, err
-	}
-	dst, to = resized(dst, in, to, t.filter)
-	return dst, to, nil
+	return resizedTo(dst, in, to, err, t.filter)
 }
 
 func (t scaleJitter) random() bool  { return true }

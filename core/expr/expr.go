@@ -16,6 +16,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/goloader/goloader/core/mem"
 	"github.com/goloader/goloader/core/plan"
 	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/tensor"
@@ -123,7 +124,7 @@ func compile(f plan.Field) (*program, error) {
 	p := &program{out: f.Bytes()}
 	perSample := 0
 	for _, s := range append(append([]tensor.Spec{}, from.Inputs...), from.Values...) {
-		if perSample += aligned(s.Bytes()); perSample > valuesMax {
+		if perSample += mem.Aligned(s.Bytes()); perSample > valuesMax {
 			return nil, fmt.Errorf("values of %d bytes and more a sample", perSample)
 		}
 	}
@@ -136,7 +137,7 @@ func compile(f plan.Field) (*program, error) {
 	}
 	keep := func(s tensor.Spec) int {
 		offset := p.scratch
-		p.scratch += aligned(s.Bytes() * p.block)
+		p.scratch += mem.Aligned(s.Bytes() * p.block)
 		place(C.GL_EXPR_SCRATCH, offset, s, s.Bytes())
 		return offset
 	}
@@ -146,7 +147,7 @@ func compile(f plan.Field) (*program, error) {
 	for _, c := range from.Constants {
 		place(C.GL_EXPR_CONSTANTS, len(p.constants), c.Spec, 0)
 		p.constants = append(p.constants, c.Data...)
-		p.constants = append(p.constants, make([]byte, aligned(len(p.constants))-len(p.constants))...)
+		p.constants = append(p.constants, make([]byte, mem.Aligned(len(p.constants))-len(p.constants))...)
 	}
 	for _, s := range from.Values {
 		keep(s)
@@ -212,5 +213,3 @@ func (p *program) run(scratch, dst []byte, n int) error {
 	}
 	return nil
 }
-
-func aligned(n int) int { return (n + 63) &^ 63 }

@@ -143,3 +143,6 @@ func (b Block) Abandon() { C.gl_block_abandon(b.c) }
 
 // Free unmaps the block, whatever its state. Nobody may use it afterwards.
 func (b Block) Free() { C.gl_block_free(b.c) }
+
+// Aligned is n bytes and what is left of their last cache line.
+func Aligned(n int) int { return (n + 63) &^ 63 }

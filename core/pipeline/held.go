@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/goloader/goloader/core/mem"
 	"github.com/goloader/goloader/core/op"
 	"github.com/goloader/goloader/core/recipe"
 	"github.com/goloader/goloader/core/source"
@@ -16,9 +17,7 @@ import (
 // Images may be kept as pixels, after their first steps, those that are the same in each epoch (draw.Program.Fixed). In a cache
 // such an entry is heldHead bytes, four int32: width and height of the file's image, and of what is kept of it; then
 // [3, height, width] bytes.
-const (
-	heldHead = 64 // pixels begin at a cache line; the rest of it is zero
-)
+const heldHead = 64 // pixels begin at a cache line; the rest of it is zero
 
 // held is where a loader keeps pixels.
 type held struct {
@@ -110,7 +109,7 @@ func (w *worker) makeHeld(b *batch, lo, hi int) error {
 		if err != nil || h.kept.Full(size) {
 			continue
 		}
-		w.todo, sizes, total = append(w.todo, s), append(sizes, out), total+aligned(size)
+		w.todo, sizes, total = append(w.todo, s), append(sizes, out), total+mem.Aligned(size)
 	}
 	if total == 0 {
 		return nil
@@ -136,13 +135,13 @@ func (w *worker) makeHeld(b *batch, lo, hi int) error {
 		w.jobs.SetSeek(k, nil, 0, 0)
 		w.jobs.SetBytes(k, l.decoder(s), unsafe.Pointer(unsafe.SliceData(file)), len(file), s.size)
 		w.jobs.SetSample(k, unsafe.Pointer(&room[at+heldHead]), 3*int(out.Pixels()), h.store)
-		at += aligned(heldHead + 3*int(out.Pixels()))
+		at += mem.Aligned(heldHead + 3*int(out.Pixels()))
 	}
 	w.op.Run(w.jobs, len(w.todo), &w.run.cancel)
 	at = 0
 	for k, s := range w.todo {
 		entry := room[at : at+heldHead+3*int(sizes[k].Pixels())]
-		at += aligned(len(entry))
+		at += mem.Aligned(len(entry))
 		if w.jobs.Status(k) != op.Decoded {
 			continue
 		}
@@ -167,5 +166,3 @@ func (b *batch) takeBack(lo, hi int) {
 		}
 	}
 }
-
-func aligned(n int) int { return (n + 63) / 64 * 64 }

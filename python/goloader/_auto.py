@@ -23,13 +23,11 @@ from __future__ import annotations
 
 import itertools
 import multiprocessing
-import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from torch.utils.data import get_worker_info
 
@@ -37,6 +35,7 @@ from ._beside import Beside
 from .adapters.python import forked
 from .adapters.torch import DatasetKind, worker
 from .plan import Refusal, Row
+from .state import generators
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -144,7 +143,7 @@ def _run(loader: DataLoader[Any]) -> Trial:
     torch.set_num_threads(1)  # as torch's workers do
     asked = _watch(get_worker_info)
     batches = list(itertools.islice(iter(loader._index_sampler), _BATCHES))
-    before = _states()
+    before = generators.capture(generators.PROCESS)
     fetcher = DatasetKind.create_fetcher(
         loader._dataset_kind, loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last
     )
@@ -161,12 +160,7 @@ def _run(loader: DataLoader[Any]) -> Trial:
         if now > end:
             break
     # The first one also pays for imports and cold files.
-    return Trial(min(seconds[1:] or seconds, default=0.0), drew=_states() != before, asked=asked())
-
-
-def _states() -> tuple[Any, ...]:
-    name, keys, *rest = np.random.get_state(legacy=True)
-    return torch.get_rng_state().numpy().tobytes(), random.getstate(), name, np.asarray(keys).tobytes(), *rest
+    return Trial(min(seconds[1:] or seconds, default=0.0), drew=bool(generators.left(before)), asked=asked())
 
 
 def _watch(function: Any) -> Callable[[], bool]:

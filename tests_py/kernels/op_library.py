@@ -5,6 +5,7 @@ difference and its cause. Images come in as raw pixels: decoders have tests of t
 from __future__ import annotations
 
 import ctypes
+import re
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,15 @@ from PIL import Image
 OP = Path(__file__).resolve().parents[2] / "core" / "op"
 KERNELS = ("plain", "avx2", "avx512", "neon")
 
-PASSES_MAX, PATCHES_MAX, WHY_BYTES, TAPS_MAX = 32, 8, 200, 31
+# As the C sources have them: a job that is laid out otherwise would be written beyond.
+_SIZES = dict(
+    re.findall(
+        r"\bGL_(\w+) = (\d+)\b", "".join(file.read_text() for file in [*OP.glob("*.h"), OP / "../decode/decoder.h"])
+    )
+)
+PASSES_MAX, PATCHES_MAX, WHY_BYTES, TAPS_MAX = (
+    int(_SIZES[name]) for name in ("PASSES_MAX", "PATCHES_MAX", "WHY_BYTES", "TAPS_MAX")
+)
 # In the order of passes.h, which tests_py/recipe/test_tables.py compares.
 (
     RESAMPLE, PAD, GREY, LOOKUP, CONTRAST, SATURATION, SHARPNESS, HUE, AUTOCONTRAST, EQUALIZE,

@@ -18,6 +18,7 @@ from torchvision.datasets import ImageFolder
 
 import goloader
 from goloader import _auto, _cores
+from goloader.state import generators
 
 # A hang is a failure.
 pytestmark = pytest.mark.timeout(90)
@@ -117,10 +118,11 @@ def test_a_trial_leaves_no_trace(cores: int) -> None:
 
     generator = torch.Generator().manual_seed(1)
     dataset = Made(draw)
-    before, own, children = _auto._states(), generator.get_state(), multiprocessing.active_children()
+    before, own = generators.capture(generators.PROCESS), generator.get_state()
+    children = multiprocessing.active_children()
     loader = goloader.DataLoader(dataset, 4, shuffle=True, generator=generator, num_workers="auto")
     assert loader.num_workers == cores
-    assert (_auto._states(), dataset.calls) == (before, 0)
+    assert (generators.left(before), dataset.calls) == ({}, 0)
     assert torch.equal(generator.get_state(), own)
     assert set(multiprocessing.active_children()) <= set(children)
     assert "_goloader_asked" not in vars(_auto.worker)

@@ -153,13 +153,13 @@ class Computed(Node):
 
         What is in it may be worked out ahead, which asks for no more than the first one has.
         """
-        keys = [*record.sample] if type(record.sample) is dict else range(len(record.sample))
-        for key in keys[:1]:
-            path = (*record.path, key)
-            known = record.place, (*path, Records)
-            if known not in self._bases:
-                self._bases[known] = Base(record.place, self._own.value(record.place), path, records=True)
-            self._bases[known].reads(record.rows)
+        if not record.sample:
+            return
+        path = (*record.path, next(iter(record.sample)) if type(record.sample) is dict else 0)
+        known = record.place, (*path, Records)
+        if known not in self._bases:
+            self._bases[known] = Base(record.place, self._own.value(record.place), path, records=True)
+        self._bases[known].reads(record.rows)
 
     def _text(self, given: Expression) -> TextAhead | None:
         """A text that is given as it is; None where it is none that is worked out ahead."""

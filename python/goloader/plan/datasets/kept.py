@@ -14,7 +14,6 @@ A sample is made as the first batch that has it is begun, so that no epoch takes
 from __future__ import annotations
 
 import operator
-import random
 import sys
 import time
 import warnings
@@ -28,6 +27,7 @@ import numpy as np
 import torch
 
 from ...arrays.file_array import NUMPY_DTYPES, contiguous
+from ...state import generators
 from ..bytecode import UnreadableError
 from ..collation import is_channels_last
 from ..look import is_a, name_of
@@ -154,7 +154,7 @@ class Kept(Node):
             raise UnreadableError("has no samples")
         places = sorted({n * (self.length - 1) // (_LOOKED_AT - 1) for n in range(_LOOKED_AT)})
         made, took = [], []
-        before = _generators()
+        before = generators.capture(generators.PROCESS)
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
             for place in places:
@@ -166,7 +166,7 @@ class Kept(Node):
                 took.append(time.thread_time() - begun)
                 if workers and took[0] * self.length > _LONGER_MAX * ALL_S_MAX:
                     break
-        if told or _generators() != before:
+        if told or generators.left(before):
             raise UnreadableError("warns, or draws random numbers")
         sample_s = median(took)
         if not workers and sample_s < SAMPLE_S_MIN:
@@ -229,12 +229,6 @@ class Kept(Node):
 def _settings() -> tuple[Any, ...]:
     """What numbers are reckoned by: how many threads sum up, and in which dtype."""
     return torch.get_num_threads(), torch.get_default_dtype()
-
-
-def _generators() -> tuple[Any, ...]:
-    """Where the generators of the process stand."""
-    numpy: Any = np.random.get_state()
-    return random.getstate(), (numpy[1].tobytes(), *numpy[2:]), torch.get_rng_state().numpy().tobytes()
 
 
 def _structure(sample: Any, leaf: Callable[[Any], int]) -> Structure:

@@ -126,6 +126,7 @@ class Pure:
         self._functions[function, is_method] = state_of(function)
         for each in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
             self._look(each, function.__qualname__)
+        receiver = _receiver(function.__code__) if is_method else ""
         for code in codes_of(function.__code__):
             if code.co_name != "<genexpr>" and code.co_flags & inspect.CO_GENERATOR:
                 raise UnreadableError(f"makes a generator by {function.__qualname__}")
@@ -133,7 +134,7 @@ class Pure:
                 raise UnreadableError(f"may change something by {function.__qualname__}")
             before = None
             for each in dis.get_instructions(code):
-                if is_method and each.opname in ("LOAD_ATTR", "LOAD_METHOD") and _is_receiver(function, before):
+                if each.opname in ("LOAD_ATTR", "LOAD_METHOD") and _loads(before, receiver):
                     self._of_receivers.add(each.argval)
                 else:
                     self._read(function, code, each)
@@ -281,19 +282,22 @@ def _count(value: Any, most: int) -> int:
     return count if count <= most else -1
 
 
-def _is_receiver(function: FunctionType, step: dis.Instruction | None) -> bool:
-    """Whether an instruction loads the object whose method a function is."""
-    code = function.__code__
-    if step is None or not code.co_argcount or "LOAD" not in step.opname:
-        return False
-    name = step.argval[-1] if type(step.argval) is tuple else step.argval
-    loads = "LOAD_FAST" in step.opname or step.opname == "LOAD_DEREF"
+def _receiver(code: CodeType) -> str:
+    """What a method calls its object, by which it means nothing else; "" if there is no such name."""
+    name = code.co_varnames[0] if code.co_argcount else ""
     stores = any(
-        each.opname.startswith(("STORE_", "DELETE_")) and code.co_varnames[0] in _names_of(each)
+        each.opname.startswith(("STORE_", "DELETE_")) and name in _names_of(each)
         for inner in codes_of(code)
         for each in dis.get_instructions(inner)
     )
-    return loads and name == code.co_varnames[0] and not stores
+    return "" if stores else name
+
+
+def _loads(step: dis.Instruction | None, name: str) -> bool:
+    """Whether an instruction loads a variable of a function, as the last one if it loads several."""
+    if step is None or not name or not ("LOAD_FAST" in step.opname or step.opname == "LOAD_DEREF"):
+        return False
+    return bool(_names_of(step)[-1] == name)
 
 
 def _names_of(step: dis.Instruction) -> tuple[Any, ...]:
