@@ -21,13 +21,9 @@ from . import _native
 from ._errors import check_positive
 
 __all__ = [
-    "BalancedSampler",
-    "LengthBatchSampler",
-    "MixtureSampler",
-    "NumberedSampler",
-    "ShuffledSampler",
+    "BalancedSampler", "LengthBatchSampler", "MixtureSampler", "NumberedSampler", "ShuffledSampler",
     "WeightedSampler",
-]
+]  # fmt: skip
 
 # Draws made at a time.
 _CHUNK = 1 << 14

@@ -26,37 +26,12 @@ from torch.utils.data.dataloader import _DatasetKind as DatasetKind
 from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter, _SingleProcessDataLoaderIter
 
 __all__ = [
-    "POLL_S",
-    "PROFILED_INLINE",
-    "PROFILED_WORKERS",
-    "BaseIterator",
-    "DatasetKind",
-    "ExceptionWrapper",
-    "InlineIterator",
-    "MapFetcher",
-    "Resume",
-    "StreamEnd",
-    "WorkersIterator",
-    "begin",
-    "called_by",
-    "check_workers",
-    "collate",
-    "convolves_plainly",
-    "dataset_of",
-    "default_device",
-    "default_store",
-    "fetch",
-    "gives",
-    "group_timeout",
-    "in_order_argument",
-    "instead",
-    "pin_memory",
-    "placed",
-    "profiled",
-    "pytree",
-    "storage_uses",
+    "POLL_S", "PROFILED_INLINE", "PROFILED_WORKERS", "BaseIterator", "DatasetKind", "ExceptionWrapper",
+    "InlineIterator", "MapFetcher", "Resume", "StreamEnd", "WorkersIterator", "begin", "called_by", "check_workers",
+    "collate", "convolves_plainly", "dataset_of", "default_device", "default_store", "fetch", "gives",
+    "group_timeout", "in_order_argument", "instead", "pin_memory", "placed", "profiled", "pytree", "storage_uses",
     "worker",
-]
+]  # fmt: skip
 
 InlineIterator = _SingleProcessDataLoaderIter
 MapFetcher = fetch._MapDatasetFetcher

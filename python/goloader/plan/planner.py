@@ -395,11 +395,8 @@ def _put_images(
 
 # By whether a dataset's images are in memory, and whether each sample has two.
 _KINDS: dict[tuple[bool, bool], Literal["folder", "pairs", "pixels", "pixel_views"]] = {
-    (False, False): "folder",
-    (False, True): "pairs",
-    (True, False): "pixels",
-    (True, True): "pixel_views",
-}
+    (False, False): "folder", (False, True): "pairs", (True, False): "pixels", (True, True): "pixel_views",
+}  # fmt: skip
 
 
 def _seek_index(loader: Any) -> SeekIndex | None:
