@@ -246,3 +246,13 @@ def convolves_plainly() -> bool:
     # Until 2.9 torch had one setting of precision for all.
     precision = getattr(getattr(mkldnn, "conv", None), "fp32_precision", "none")
     return not fewer and mkldnn.enabled and precision in ("none", "ieee")
+
+
+@contextmanager
+def within_worker(info: Any) -> Iterator[None]:
+    """Within it, torch's get_worker_info() gives this."""
+    before, worker._worker_info = worker._worker_info, info
+    try:
+        yield
+    finally:
+        worker._worker_info = before
