@@ -28,7 +28,7 @@ from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter, _SingleP
 __all__ = [
     "POLL_S", "PROFILED_INLINE", "PROFILED_WORKERS", "BaseIterator", "DatasetKind", "ExceptionWrapper",
     "InlineIterator", "MapFetcher", "Resume", "StreamEnd", "WorkersIterator", "begin", "called_by", "check_workers",
-    "collate", "convolves_plainly", "dataset_of", "default_device", "default_store", "fetch", "gives",
+    "collate", "convolves_plainly", "dataset_of", "default_device", "default_store", "exp", "fetch", "gives",
     "group_timeout", "in_order_argument", "instead", "pin_memory", "placed", "profiled", "pytree", "storage_uses",
     "worker",
 ]  # fmt: skip
@@ -256,3 +256,8 @@ def within_worker(info: Any) -> Iterator[None]:
         yield
     finally:
         worker._worker_info = before
+
+
+def exp(x: float) -> float:
+    """torch.exp of a float32."""
+    return torch.exp(torch.tensor([x], dtype=torch.float32)).item()
