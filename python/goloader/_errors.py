@@ -75,17 +75,9 @@ class StateError(ValueError, AssertionError):
 
 # goloader.h's gl_status -> class; what is not listed is a CoreError.
 BY_STATUS: dict[int, type[Exception]] = {
-    -3: PlanError,
-    -4: ForkedError,
-    -5: BugError,
-    -6: MemoryError,
-    -7: StackError,
-    -8: IndexError,
-    -9: OSError,
-    -10: UnmadeError,
-    -11: FileNotFoundError,
-    -12: PermissionError,
-}
+    -3: PlanError, -4: ForkedError, -5: BugError, -6: MemoryError, -7: StackError, -8: IndexError, -9: OSError,
+    -10: UnmadeError, -11: FileNotFoundError, -12: PermissionError,
+}  # fmt: skip
 
 
 def check_positive(**values: Any) -> None:

@@ -46,60 +46,32 @@ class Error(Structure):
 
 class Chunks(Structure):
     _fields_ = [
-        ("shape", POINTER(c_int64)),
-        ("chunk", POINTER(c_int64)),
-        ("ndim", c_int32),
-        ("item", c_int32),
-        ("fill", c_char_p),
-        ("places", c_void_p),
-        ("count", c_int64),
-        ("filters", c_char_p),
-        ("separator", c_char_p),
+        ("shape", POINTER(c_int64)), ("chunk", POINTER(c_int64)), ("ndim", c_int32), ("item", c_int32),
+        ("fill", c_char_p), ("places", c_void_p), ("count", c_int64), ("filters", c_char_p), ("separator", c_char_p),
         ("shard", POINTER(c_int64)),
-    ]
+    ]  # fmt: skip
 
 
 class Column(Structure):
     _fields_ = [
-        ("name", c_char_p),
-        ("paths", c_char_p),
-        ("npaths", c_int32),
-        ("item", c_int32),
-        ("encodings", c_char_p),
-        ("nencodings", c_int32),
-        ("parts", c_void_p),
-        ("count", c_int64),
-    ]
+        ("name", c_char_p), ("paths", c_char_p), ("npaths", c_int32), ("item", c_int32), ("encodings", c_char_p),
+        ("nencodings", c_int32), ("parts", c_void_p), ("count", c_int64),
+    ]  # fmt: skip
 
 
 class Npy(Structure):
     _fields_ = [
-        ("paths", c_void_p),
-        ("offsets", c_void_p),
-        ("begins", c_void_p),
-        ("extents", c_void_p),
-        ("head", c_char_p),
-        ("tail", c_char_p),
-        ("count", c_int64),
-    ]
+        ("paths", c_void_p), ("offsets", c_void_p), ("begins", c_void_p), ("extents", c_void_p), ("head", c_char_p),
+        ("tail", c_char_p), ("count", c_int64),
+    ]  # fmt: skip
 
 
 class Array(Structure):
     _fields_ = [
-        ("data", c_void_p),
-        ("count", c_int64),
-        ("stride", c_int64 * 8),
-        ("path", c_char_p),
-        ("offset", c_int64),
-        ("direct", c_int32),
-        ("counts", c_int32),
-        ("begins", c_void_p),
-        ("lengths", c_void_p),
-        ("bytes", c_int64),
-        ("chunks", POINTER(Chunks)),
-        ("column", POINTER(Column)),
-        ("npy", POINTER(Npy)),
-    ]
+        ("data", c_void_p), ("count", c_int64), ("stride", c_int64 * 8), ("path", c_char_p), ("offset", c_int64),
+        ("direct", c_int32), ("counts", c_int32), ("begins", c_void_p), ("lengths", c_void_p), ("bytes", c_int64),
+        ("chunks", POINTER(Chunks)), ("column", POINTER(Column)), ("npy", POINTER(Npy)),
+    ]  # fmt: skip
 
 
 class Rows(Structure):
@@ -108,60 +80,36 @@ class Rows(Structure):
 
 class Place(Structure):
     _fields_ = [
-        ("data", c_void_p),
-        ("bytes", c_int64),
-        ("label", c_int64),
-        ("height", c_int64),
-        ("width", c_int64),
-    ]
+        ("data", c_void_p), ("bytes", c_int64), ("label", c_int64), ("height", c_int64), ("width", c_int64),
+    ]  # fmt: skip
 
 
 class Source(Structure):
     _fields_ = [
-        ("count", c_int64),
-        ("paths", c_char_p),
-        ("offsets", c_void_p),
-        ("labels", c_void_p),
-        ("spans", c_void_p),
-        ("files", c_int64),
-        ("cache", c_int64),
-        ("rows", POINTER(Rows)),
-        ("places", c_void_p),
-    ]
+        ("count", c_int64), ("paths", c_char_p), ("offsets", c_void_p), ("labels", c_void_p), ("spans", c_void_p),
+        ("files", c_int64), ("cache", c_int64), ("rows", POINTER(Rows)), ("places", c_void_p),
+    ]  # fmt: skip
 
 
 class Tree(Structure):
     _fields_ = [
-        ("root", c_char_p),
-        ("classes", POINTER(c_char_p)),
-        ("nclasses", c_int32),
-        ("extensions", POINTER(c_char_p)),
-        ("nextensions", c_int32),
-        ("index", c_char_p),
-    ]
+        ("root", c_char_p), ("classes", POINTER(c_char_p)), ("nclasses", c_int32), ("extensions", POINTER(c_char_p)),
+        ("nextensions", c_int32), ("index", c_char_p),
+    ]  # fmt: skip
 
 
 class Shards(Structure):
     _fields_ = [
-        ("paths", POINTER(c_char_p)),
-        ("npaths", c_int32),
-        ("images", POINTER(c_char_p)),
-        ("nimages", c_int32),
-        ("target", c_char_p),
-        ("index", c_char_p),
-    ]
+        ("paths", POINTER(c_char_p)), ("npaths", c_int32), ("images", POINTER(c_char_p)), ("nimages", c_int32),
+        ("target", c_char_p), ("index", c_char_p),
+    ]  # fmt: skip
 
 
 class Files(Structure):
     _fields_ = [
-        ("count", c_int64),
-        ("paths", c_void_p),
-        ("offsets", c_void_p),
-        ("labels", c_void_p),
-        ("spans", c_void_p),
-        ("indexed", c_int32),
-        ("notice", c_char * 256),
-    ]
+        ("count", c_int64), ("paths", c_void_p), ("offsets", c_void_p), ("labels", c_void_p), ("spans", c_void_p),
+        ("indexed", c_int32), ("notice", c_char * 256),
+    ]  # fmt: skip
 
 
 class Cache(Structure):
@@ -174,66 +122,38 @@ class Field(Structure):
 
 class Batch(Structure):
     _fields_ = [
-        ("data", c_void_p),
-        ("bytes", c_int64),
-        ("lease", c_void_p),
-        ("sequence", c_int64),
-        ("nfields", c_int32),
+        ("data", c_void_p), ("bytes", c_int64), ("lease", c_void_p), ("sequence", c_int64), ("nfields", c_int32),
         ("field", Field * 64),
-    ]
+    ]  # fmt: skip
 
 
 class Ask(Structure):
     _fields_ = [
-        ("kind", c_int32),
-        ("position", c_int32),
-        ("sequence", c_int64),
-        ("index", c_int64),
-        ("x", c_float),
+        ("kind", c_int32), ("position", c_int32), ("sequence", c_int64), ("index", c_int64), ("x", c_float),
         ("reason", c_char * 256),
-    ]
+    ]  # fmt: skip
 
 
 class RunOptions(Structure):
     _fields_ = [
-        ("workers", c_int32),
-        ("streams", c_int32),
-        ("base_seed", c_uint64),
-        ("poison", c_int32),
-        ("seeds", c_void_p),
-        ("hold_directory", c_int32),
-        ("sample_timeout_ms", c_int64),
-        ("nice", c_int32),
-        ("ncpus", c_int32),
+        ("workers", c_int32), ("streams", c_int32), ("base_seed", c_uint64), ("poison", c_int32), ("seeds", c_void_p),
+        ("hold_directory", c_int32), ("sample_timeout_ms", c_int64), ("nice", c_int32), ("ncpus", c_int32),
         ("cpus", c_void_p),
-    ]
+    ]  # fmt: skip
 
 
 class Event(Structure):
     _fields_ = [
-        ("begin_ns", c_int64),
-        ("took_ns", c_int64),
-        ("batch", c_int64),
-        ("sample", c_int64),
-        ("loader", c_int32),
-        ("run", c_int32),
-        ("role", c_int32),
-        ("worker", c_int32),
-        ("stage", c_int32),
-        ("count", c_int32),
-    ]
+        ("begin_ns", c_int64), ("took_ns", c_int64), ("batch", c_int64), ("sample", c_int64), ("loader", c_int32),
+        ("run", c_int32), ("role", c_int32), ("worker", c_int32), ("stage", c_int32), ("count", c_int32),
+    ]  # fmt: skip
 
 
 class Drawn(Structure):
     _fields_ = [
-        ("width", c_int32),
-        ("height", c_int32),
-        ("count", c_int32),
-        ("words", c_int32),
-        ("word", c_uint32 * 64),
-        ("ends", c_int32 * 16),
-        ("steps", c_uint8 * (16 * 800)),
-    ]
+        ("width", c_int32), ("height", c_int32), ("count", c_int32), ("words", c_int32), ("word", c_uint32 * 64),
+        ("ends", c_int32 * 16), ("steps", c_uint8 * (16 * 800)),
+    ]  # fmt: skip
 
 
 class Slot(Structure):

@@ -77,18 +77,10 @@ _ROUNDS_EACH = platform.machine() in ("x86_64", "AMD64")
 
 
 _KERNELS = (
-    ImageFilter.Kernel,
-    ImageFilter.BLUR,
-    ImageFilter.CONTOUR,
-    ImageFilter.DETAIL,
-    ImageFilter.EDGE_ENHANCE,
-    ImageFilter.EDGE_ENHANCE_MORE,
-    ImageFilter.EMBOSS,
-    ImageFilter.FIND_EDGES,
-    ImageFilter.SHARPEN,
-    ImageFilter.SMOOTH,
-    ImageFilter.SMOOTH_MORE,
-)
+    ImageFilter.Kernel, ImageFilter.BLUR, ImageFilter.CONTOUR, ImageFilter.DETAIL, ImageFilter.EDGE_ENHANCE,
+    ImageFilter.EDGE_ENHANCE_MORE, ImageFilter.EMBOSS, ImageFilter.FIND_EDGES, ImageFilter.SHARPEN,
+    ImageFilter.SMOOTH, ImageFilter.SMOOTH_MORE,
+)  # fmt: skip
 _RANKS = (ImageFilter.MedianFilter, ImageFilter.MinFilter, ImageFilter.MaxFilter, ImageFilter.RankFilter)
 _WEIGHT_MAX = 1 << 20  # core/recipe.StencilMax
 

@@ -78,24 +78,38 @@ def needed(kind: tuple[int, int]) -> list[str]:
     return (_NEEDS.get(kind[0]) or _NEEDS.get(kind, "")).split()
 
 
-def _plain(kind: int) -> bytes:
-    return _STEP.pack(kind, *(0,) * 13)
+def _step(
+    kind: int,
+    filter: int = 0,
+    mode: int = 0,
+    channels: int = 0,
+    fill: tuple[int, ...] = (0,),
+    shift: int = 0,
+    place: tuple[int, int, int, int] = (0, 0, 0, 0),
+    size: Size = (0, 0),
+) -> bytes:
+    """A step in wire form, of kinds that have more without that.
+
+    fill  a byte a channel, or one for all
+    """
+    colour = fill if len(fill) == 3 else (fill[0],) * 3
+    return _STEP.pack(kind, filter, mode, channels, *colour, shift, *place, *size)
 
 
-FLIP_HORIZONTAL = _plain(_HORIZONTAL_FLIP)  # mirrors left and right
-FLIP_VERTICAL = _plain(_VERTICAL_FLIP)  # mirrors top and bottom
-ROTATE_90 = _plain(_ROTATE_90)  # a quarter turn, counter-clockwise
+FLIP_HORIZONTAL = _step(_HORIZONTAL_FLIP)  # mirrors left and right
+FLIP_VERTICAL = _step(_VERTICAL_FLIP)  # mirrors top and bottom
+ROTATE_90 = _step(_ROTATE_90)  # a quarter turn, counter-clockwise
 TRANSPOSE = ROTATE_90, FLIP_VERTICAL  # rows become columns
-AUTOCONTRAST = _plain(_AUTOCONTRAST)  # ImageOps'
-EQUALIZE = _plain(_EQUALIZE)  # ImageOps'
-TO_YCBCR = _plain(_TO_YCBCR)  # Image.convert("YCbCr"), from RGB or L
-OPENCV_GRAY = _STEP.pack(_OPENCV_GRAY, 0, 0, 1, *(0,) * 10)  # cv2.cvtColor's luma of RGB, in one channel
-OPENCV_TO_HSV = _plain(_OPENCV_TO_HSV)  # cv2.cvtColor from RGB
-OPENCV_FROM_HSV = _plain(_OPENCV_FROM_HSV)  # and to RGB
+AUTOCONTRAST = _step(_AUTOCONTRAST)  # ImageOps'
+EQUALIZE = _step(_EQUALIZE)  # ImageOps'
+TO_YCBCR = _step(_TO_YCBCR)  # Image.convert("YCbCr"), from RGB or L
+OPENCV_GRAY = _step(_OPENCV_GRAY, channels=1)  # cv2.cvtColor's luma of RGB, in one channel
+OPENCV_TO_HSV = _step(_OPENCV_TO_HSV)  # cv2.cvtColor from RGB
+OPENCV_FROM_HSV = _step(_OPENCV_FROM_HSV)  # and to RGB
 
 
 def _blend(kind: int, factor: float) -> bytes:
-    return _plain(kind) + struct.pack("<f", factor)
+    return _step(kind) + struct.pack("<f", factor)
 
 
 # ImageEnhance's, by their factors.
@@ -107,7 +121,7 @@ sharpness = partial(_blend, _SHARPNESS)
 
 def crop(left: int, top: int, width: int, height: int) -> bytes:
     """Keeps a rectangle that lies inside the image."""
-    return _STEP.pack(_CROP, 0, 0, 0, 0, 0, 0, 0, left, top, 0, 0, width, height)
+    return _STEP.pack(_CROP, 0, 0, 0, 0, 0, 0, 0, left, top, 0, 0, width, height)  # most images are: _step takes longer
 
 
 def resize(width: int, height: int, resample: int) -> bytes:
@@ -120,56 +134,49 @@ _PAD_MODES = {"constant": 0, "edge": 1, "reflect": 2, "symmetric": 3}
 
 def pad(left: int, top: int, right: int, bottom: int, mode: str, fill: tuple[int, ...] = (0,)) -> bytes:
     """Adds a border; mode is torchvision's, fill a byte a channel or one for all."""
-    red, green, blue = fill if len(fill) == 3 else (fill[0],) * 3
-    return _STEP.pack(_PAD, 0, _PAD_MODES[mode], 0, red, green, blue, 0, left, top, right, bottom, 0, 0)
+    return _step(_PAD, mode=_PAD_MODES[mode], fill=fill, place=(left, top, right, bottom))
 
 
 def grayscale(channels: int) -> bytes:
     """Luma, as 1 channel or 3 equal ones."""
-    return _STEP.pack(_GRAYSCALE, 0, 0, channels, *(0,) * 10)
+    return _step(_GRAYSCALE, channels=channels)
 
 
 def lookup(table: bytes) -> bytes:
     """Replaces each byte; a row of 256 for each of 3 channels, or one for all."""
-    return _plain(_LOOKUP) + (table if len(table) == 768 else 3 * table)
+    return _step(_LOOKUP) + (table if len(table) == 768 else 3 * table)
 
 
 def hue(shift: int) -> bytes:
     """Adds to H of Pillow's HSV, modulo 256."""
-    return _STEP.pack(_HUE, 0, 0, 0, 0, 0, 0, shift, *(0,) * 6)
+    return _step(_HUE, shift=shift)
 
 
 def transform(matrix: Sequence[float], resample: int, size: Size, fill: tuple[int, ...]) -> bytes:
     """Image.transform by 6 numbers (AFFINE) or 8 (PERSPECTIVE); fill a byte a channel or one for all."""
     kind = _AFFINE if len(matrix) == 6 else _PERSPECTIVE
-    red, green, blue = fill if len(fill) == 3 else (fill[0],) * 3
-    return _STEP.pack(kind, resample, 0, 0, red, green, blue, 0, 0, 0, 0, 0, *size) + struct.pack(
-        f"<{len(matrix)}d", *matrix
-    )
+    return _step(kind, resample, fill=fill, size=size) + struct.pack(f"<{len(matrix)}d", *matrix)
 
 
 def opencv_affine(matrix: Sequence[float], linear: bool, size: Size, mode: str, fill: tuple[int, ...]) -> bytes:
     """cv2.warpAffine by 6 numbers that lead from output to input; mode and fill as for pad."""
-    red, green, blue = fill if len(fill) == 3 else (fill[0],) * 3
-    return _STEP.pack(
-        _AFFINE, 33 if linear else 32, _PAD_MODES[mode], 0, red, green, blue, 0, 0, 0, 0, 0, *size
-    ) + struct.pack("<6d", *matrix)
+    step = _step(_AFFINE, 33 if linear else 32, _PAD_MODES[mode], fill=fill, size=size)
+    return step + struct.pack("<6d", *matrix)
 
 
 def select(channels: tuple[int, ...]) -> bytes:
     """Keeps 1 channel or 3, in an order of their own."""
-    one, two, three = channels if len(channels) == 3 else (*channels, 0, 0)
-    return _STEP.pack(_SELECT, 0, 0, len(channels), one, two, three, 0, *(0,) * 6)
+    return _step(_SELECT, channels=len(channels), fill=(*channels, 0, 0)[:3])
 
 
 def box_blur(radius: tuple[float, float], times: int) -> bytes:
     """ImageFilter.BoxBlur with two radii, `times` times across and then down."""
-    return _plain(_BOX_BLUR) + struct.pack("<2fI", *radius, times)
+    return _step(_BOX_BLUR) + struct.pack("<2fI", *radius, times)
 
 
 def patch(left: int, top: int, width: int, height: int, number: int) -> bytes:
     """A rectangle of the finished sample that goes by another of its tables; behind all other steps."""
-    return _STEP.pack(_PATCH, 0, 0, 0, 0, 0, 0, 0, left, top, 0, 0, width, height) + struct.pack("<I", number)
+    return _step(_PATCH, place=(left, top, 0, 0), size=(width, height)) + struct.pack("<I", number)
 
 
 TAPS_MAX = 31  # core/recipe.TapsMax
@@ -178,19 +185,19 @@ TAPS_MAX = 31  # core/recipe.TapsMax
 def convolve(across: Sequence[float], down: Sequence[float]) -> bytes:
     """A sum of weighted pixels, in float32: at most TAPS_MAX weights from 0 to 1 each way, an odd number."""
     row, column = ((*weights, *(0.0,) * (TAPS_MAX - len(weights))) for weights in (across, down))
-    return _STEP.pack(_CONVOLVE, *(0,) * 11, len(across), len(down)) + struct.pack(f"<{2 * TAPS_MAX}f", *row, *column)
+    return _step(_CONVOLVE, size=(len(across), len(down))) + struct.pack(f"<{2 * TAPS_MAX}f", *row, *column)
 
 
 def stencil(weights: Sequence[float], offset: float) -> bytes:
     """ImageFilter.Kernel of 3 x 3 or 5 x 5 weights, row by row."""
     side = 3 if len(weights) == 9 else 5
     more = struct.pack("<26f", offset, *weights, *(0.0,) * (25 - len(weights)))
-    return _STEP.pack(_STENCIL, *(0,) * 11, side, side) + more
+    return _step(_STENCIL, size=(side, side)) + more
 
 
 def rank(number: int) -> bytes:
     """ImageFilter.RankFilter(3, number)."""
-    return _STEP.pack(_RANK, *(0,) * 6, number, *(0,) * 6)
+    return _step(_RANK, shift=number)
 
 
 _TORCH_COLOURS = ("grey", "contrast", "saturation", "sharpness", "hue", "autocontrast")
@@ -203,4 +210,4 @@ def torch_colour(name: str, fused: bool, factor: float = 0.0, rest: float = 0.0)
     fused         torch adds a multiple with one rounding
     """
     more = struct.pack("<2f2BH", factor, rest, _TORCH_COLOURS.index(name), fused, 0)
-    return _plain(_TORCH_COLOUR) + more
+    return _step(_TORCH_COLOUR) + more

@@ -8,7 +8,7 @@ one stopped, and ranks share one stream without repeating a draw.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Sequence, Sized
+from collections.abc import Callable, Iterator, Sequence, Sized
 from ctypes import byref, c_int64
 from typing import Any
 
@@ -21,13 +21,9 @@ from . import _native
 from ._errors import check_positive
 
 __all__ = [
-    "BalancedSampler",
-    "LengthBatchSampler",
-    "MixtureSampler",
-    "NumberedSampler",
-    "ShuffledSampler",
+    "BalancedSampler", "LengthBatchSampler", "MixtureSampler", "NumberedSampler", "ShuffledSampler",
     "WeightedSampler",
-]
+]  # fmt: skip
 
 # Draws made at a time.
 _CHUNK = 1 << 14
@@ -135,13 +131,13 @@ class _FromTable(NumberedSampler):
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_table": None}
 
-    def _open(self) -> int:
-        """A handle of the core's table. Raises ValueError if nothing can be drawn."""
+    def _open(self, lib: _native.Library, handle: Any) -> None:
+        """Has the core make the table, and writes its handle. Raises ValueError if nothing can be drawn."""
         raise NotImplementedError
 
     def _draws(self, seed: int, taken: int, size: int) -> Iterator[NDArray[np.int64]]:
         if self._table is None:
-            self._table = _Table(self._open())
+            self._table = _Table(self._open)
         table = self._table
         while taken < len(self):
             count = min(size, len(self) - taken)
@@ -150,9 +146,11 @@ class _FromTable(NumberedSampler):
 
 
 class _Table:
-    def __init__(self, handle: int) -> None:
-        self._lib, self._handle = _native.library(), handle
-        weakref.finalize(self, self._lib.gl_close, handle, None).atexit = False
+    def __init__(self, make: Callable[[_native.Library, Any], None]) -> None:
+        self._lib, handle = _native.library(), c_int64()
+        make(self._lib, byref(handle))
+        self._handle = handle.value
+        weakref.finalize(self, self._lib.gl_close, self._handle, None).atexit = False
 
     def draw(self, seed: int, first: int, step: int, count: int) -> NDArray[np.int64]:
         drawn = np.empty(count, np.int64)
@@ -187,10 +185,9 @@ class WeightedSampler(_FromTable):
         count = len(self.weights) if num_samples is None else num_samples
         super().__init__(count, seed, generator, num_replicas, rank)
 
-    def _open(self) -> int:
-        lib, handle, wide = _native.library(), c_int64(), self.weights.dtype == np.float64
-        lib.call(lib.gl_weighted_open, self.weights.ctypes.data, wide, len(self.weights), byref(handle))
-        return handle.value
+    def _open(self, lib: _native.Library, handle: Any) -> None:
+        wide = self.weights.dtype == np.float64
+        lib.call(lib.gl_weighted_open, self.weights.ctypes.data, wide, len(self.weights), handle)
 
 
 class BalancedSampler(_FromTable):
@@ -217,10 +214,8 @@ class BalancedSampler(_FromTable):
         self.labels = np.ascontiguousarray(array, np.int64)
         super().__init__(len(array) if num_samples is None else num_samples, seed, generator, num_replicas, rank)
 
-    def _open(self) -> int:
-        lib, handle = _native.library(), c_int64()
-        lib.call(lib.gl_balanced_open, self.labels.ctypes.data, len(self.labels), byref(handle))
-        return handle.value
+    def _open(self, lib: _native.Library, handle: Any) -> None:
+        lib.call(lib.gl_balanced_open, self.labels.ctypes.data, len(self.labels), handle)
 
 
 class ShuffledSampler(_FromTable):
@@ -248,10 +243,8 @@ class ShuffledSampler(_FromTable):
         self.length = data_source if isinstance(data_source, int) else len(data_source)
         super().__init__(self.length if num_samples is None else num_samples, seed, generator, num_replicas, rank)
 
-    def _open(self) -> int:
-        lib, handle = _native.library(), c_int64()
-        lib.call(lib.gl_shuffled_open, self.length, byref(handle))
-        return handle.value
+    def _open(self, lib: _native.Library, handle: Any) -> None:
+        lib.call(lib.gl_shuffled_open, self.length, handle)
 
 
 class MixtureSampler(NumberedSampler):

@@ -30,6 +30,11 @@ _SLOWEST_MAX, _SHOWN = 8, 3
 _WAITS_MIN = 0.05
 # Work that keeps this share of the cores busy is what the batches wait for.
 _BUSY_MIN = 0.6
+# Of Stats, numbers that add up, by what the core calls them.
+_COUNTERS = {
+    "samples": "samples", "bytes_read": "bytes_read", "pillow": "pillow_samples", "retries": "read_retries",
+    "requests": "requests", "hedged": "hedged_requests", "received": "received_bytes", "seek_hits": "seek_hits",
+}  # fmt: skip
 _WHAT = {
     "iter": "an epoch begins: workers are started",
     "next": "the program waits for a batch",
@@ -243,8 +248,7 @@ class Stats:
     def since(self, before: Stats) -> Stats:
         """What was done after an earlier snapshot; `slowest` stays that of all."""
         stages = {name: stage.since(before.stages.get(name, Stage())) for name, stage in self.stages.items()}
-        numbers = ["batches", "waited_s", "away_s", "samples", "bytes_read", "pillow", "retries", "seek_hits"]
-        numbers += ["requests", "hedged", "received"]
+        numbers = ("batches", "waited_s", "away_s", *_COUNTERS)
         left = {name: getattr(self, name) - getattr(before, name) for name in numbers}
         counts: dict[str, Any] = {
             name: {kind: count - getattr(before, name).get(kind, 0) for kind, count in getattr(self, name).items()}
@@ -465,18 +469,14 @@ class Clock:
             pairs = tuple((end * 1e-9, count) for end, count in each["buckets"])
             stage = Stage(each["count"], each["sum_ns"] * 1e-9, each["max_ns"] * 1e-9, pairs)
             stages[name] = stages.get(name, Stage()).plus(stage)
+        counts: dict[str, Any] = {
+            name: getattr(past, name) + counted.get(of_core, 0) for name, of_core in _COUNTERS.items()
+        }
         return Stats(
             stages=stages,
             workers=counted.get("workers", past.workers),
-            samples=past.samples + counted.get("samples", 0),
-            bytes_read=past.bytes_read + counted.get("bytes_read", 0),
-            pillow=past.pillow + counted.get("pillow_samples", 0),
             detours=dict(+(Counter(past.detours) + Counter(counted.get("detours", {})))),
-            retries=past.retries + counted.get("read_retries", 0),
-            requests=past.requests + counted.get("requests", 0),
-            hedged=past.hedged + counted.get("hedged_requests", 0),
-            received=past.received + counted.get("received_bytes", 0),
-            seek_hits=past.seek_hits + counted.get("seek_hits", 0),
             slowest=tuple(sorted(slowest.values(), key=lambda one: -one.seconds)[:_SLOWEST_MAX]),
             cache=counted.get("cache", past.cache),
+            **counts,
         )

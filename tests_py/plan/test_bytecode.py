@@ -277,7 +277,7 @@ for body in json.load(sys.stdin):
     for head in "", "if 0:\\n    import torch, os, Image\\n":  # imported names are called by other instructions
         function = made(head + "def __getitem__(self, " + ("batch" if batch else "i") + "):\\n    " + body, 2)
         try:
-            reading = bytecode.read(function, decide, (lambda _: None) if batch else callee, value, arguments)
+            reading = bytecode.Reader(decide, (lambda _: None) if batch else callee, value).read(function, arguments)
             given.add(" and ".join(map(str, (reading.result, *reading.loose))))
             assert all(CONDITIONS[str(condition)] is outcome for condition, outcome in reading.conditions)
         except (bytecode.UnreadableError, KeyError):
@@ -313,7 +313,7 @@ def test_conditions_that_an_error_depends_on_are_told() -> None:
     def decide(condition: object) -> bool:
         raise bytecode.UnreadableError("depends on the index")
 
-    reading = bytecode.read(plain, decide)
+    reading = bytecode.Reader(decide).read(plain)
     told = [(str(condition), outcome) for condition, outcome in reading.asserted]
     assert told == [("(index > 3)", False), ("(self.x[index] < self.y[index])", True)]
     assert not reading.loose and not reading.conditions
@@ -323,9 +323,9 @@ def test_other_pythons_are_not_understood(monkeypatch: pytest.MonkeyPatch) -> No
     def plain(self: object, i: int) -> object:
         return self.x[i]  # type: ignore[attr-defined]
 
-    assert bytecode.read(plain, bool).result == bytecode.Item(
+    assert bytecode.Reader(bool).read(plain).result == bytecode.Item(
         bytecode.Attribute(bytecode.Itself(), "x"), bytecode.Index()
     )
     monkeypatch.setattr(sys, "version_info", (3, 15, 0, "final", 0))
     with pytest.raises(bytecode.UnreadableError, match="has bytecode of cpython"):
-        bytecode.read(plain, bool)
+        bytecode.Reader(bool).read(plain)

@@ -42,7 +42,7 @@ def traced(function: Callable[[str], Any], path: str, core: bool = True) -> tupl
         hooks.release()
         if native is not None:
             native.close()
-        session._native = None
+        session.recorder = None
     return held[0], session, sum(leaves.values())
 
 

@@ -26,37 +26,12 @@ from torch.utils.data.dataloader import _DatasetKind as DatasetKind
 from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter, _SingleProcessDataLoaderIter
 
 __all__ = [
-    "POLL_S",
-    "PROFILED_INLINE",
-    "PROFILED_WORKERS",
-    "BaseIterator",
-    "DatasetKind",
-    "ExceptionWrapper",
-    "InlineIterator",
-    "MapFetcher",
-    "Resume",
-    "StreamEnd",
-    "WorkersIterator",
-    "begin",
-    "called_by",
-    "check_workers",
-    "collate",
-    "convolves_plainly",
-    "dataset_of",
-    "default_device",
-    "default_store",
-    "fetch",
-    "gives",
-    "group_timeout",
-    "in_order_argument",
-    "instead",
-    "pin_memory",
-    "placed",
-    "profiled",
-    "pytree",
-    "storage_uses",
+    "POLL_S", "PROFILED_INLINE", "PROFILED_WORKERS", "BaseIterator", "DatasetKind", "ExceptionWrapper",
+    "InlineIterator", "MapFetcher", "Resume", "StreamEnd", "WorkersIterator", "begin", "called_by", "check_workers",
+    "collate", "convolves_plainly", "dataset_of", "default_device", "default_store", "exp", "fetch", "gives",
+    "group_timeout", "in_order_argument", "instead", "pin_memory", "placed", "profiled", "pytree", "storage_uses",
     "worker",
-]
+]  # fmt: skip
 
 InlineIterator = _SingleProcessDataLoaderIter
 MapFetcher = fetch._MapDatasetFetcher
@@ -271,3 +246,18 @@ def convolves_plainly() -> bool:
     # Until 2.9 torch had one setting of precision for all.
     precision = getattr(getattr(mkldnn, "conv", None), "fp32_precision", "none")
     return not fewer and mkldnn.enabled and precision in ("none", "ieee")
+
+
+@contextmanager
+def within_worker(info: Any) -> Iterator[None]:
+    """Within it, torch's get_worker_info() gives this."""
+    before, worker._worker_info = worker._worker_info, info
+    try:
+        yield
+    finally:
+        worker._worker_info = before
+
+
+def exp(x: float) -> float:
+    """torch.exp of a float32."""
+    return torch.exp(torch.tensor([x], dtype=torch.float32)).item()

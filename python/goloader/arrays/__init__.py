@@ -2,12 +2,17 @@
 
 file_array.py   FileArray: where an array is in a file
 chunked_array.py   ChunkedArray: where an array's chunks are
+table_column.py    TableColumn, TableRows: where a column's parts are
 formats.py      open_arrays: which format a file has
 hdf5.py         HDF5
 npy.py          .npy and .npz
+archive.py      the zip archives that .npz and torch.save write
 safetensors.py  .safetensors
 torch_file.py   what torch.save writes
 zarr.py         Zarr
+parquet.py      Parquet
+arrow.py        Arrow's files and streams (Feather)
+arrow_types.py  which of Arrow's types are read
 mapped.py       which file a memory map is of
 ragged.py       RaggedArray: rows of different lengths
 dataset.py      ArrayDataset

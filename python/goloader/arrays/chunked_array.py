@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -69,8 +70,4 @@ class ChunkedArray(FileArray):
         return f"ChunkedArray({self.path!r}, dtype={self.dtype!r}, shape={self.shape})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _opened, (self.path, self.numpy_dtype, self.chunks, self._open)
-
-
-def _opened(path: str, dtype: Any, chunks: Chunks, open: Callable[[], Any]) -> ChunkedArray:
-    return ChunkedArray(path, dtype=dtype, chunks=chunks, open=open)
+        return partial(ChunkedArray, dtype=self.numpy_dtype, chunks=self.chunks, open=self._open), (self.path,)

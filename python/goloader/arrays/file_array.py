@@ -6,6 +6,7 @@ import math
 import operator
 import os
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, overload
 
 import numpy as np
@@ -148,14 +149,11 @@ class FileArray:
         return f"FileArray({self.path!r}, dtype={self.dtype!r}, shape={self.shape}, offset={self.offset})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _opened, (
-            self.path, self.dtype if self.numpy_dtype.isnative else self.numpy_dtype, self.shape, self.offset,
-            self.strides, self.direct,
-        )  # fmt: skip
-
-
-def _opened(path: str, dtype: Any, shape: Any, offset: int, strides: Any, direct: bool) -> FileArray:
-    return FileArray(path, dtype=dtype, shape=shape, offset=offset, strides=strides, direct=direct)
+        dtype = self.dtype if self.numpy_dtype.isnative else self.numpy_dtype
+        how = partial(
+            FileArray, dtype=dtype, shape=self.shape, offset=self.offset, strides=self.strides, direct=self.direct
+        )
+        return how, (self.path,)
 
 
 def _dtype(given: Any) -> tuple[str, np.dtype[Any]]:

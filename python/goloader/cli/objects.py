@@ -41,28 +41,20 @@ def _module(name: str) -> ModuleType:
     return importlib.import_module(path.stem)
 
 
-def ready(parser: argparse.ArgumentParser, target: str) -> Any:
-    """The loader of ours that a target names or gives, or one over a dataset. Ends the program with 2 if there is none.
-
-    Each of its batches waits until it is known whether the next may be recorded.
-    """
-    os.environ.setdefault("GOLOADER_TRIAL", "wait")  # before goloader looks
+def loader(parser: argparse.ArgumentParser, target: str) -> Any:
+    """The loader of ours that a target names or gives, or one over that dataset. Ends the program with 2 for others."""
     import goloader
 
     goloader.install()
     found = find(parser, target)
-    made = loader(found)
-    if made is None:
-        parser.error(f"{target} gives a {type(found).__qualname__}, neither a DataLoader nor a dataset")
-    return made
-
-
-def loader(found: Any) -> Any:
-    """A loader of ours, if `found` is one, or a dataset, or gives one; else None."""
-    import goloader
-
     if isinstance(found, goloader.DataLoader):
         return found
-    if hasattr(type(found), "__getitem__") or hasattr(type(found), "__iter__"):
-        return goloader.DataLoader(found, batch_size=8)
-    return None
+    if not hasattr(type(found), "__getitem__") and not hasattr(type(found), "__iter__"):
+        parser.error(f"{target} gives a {type(found).__qualname__}, neither a DataLoader nor a dataset")
+    return goloader.DataLoader(found, batch_size=8)
+
+
+def ready(parser: argparse.ArgumentParser, target: str) -> Any:
+    """The same, where each batch waits until it is known whether the next may be recorded."""
+    os.environ.setdefault("GOLOADER_TRIAL", "wait")  # before goloader looks
+    return loader(parser, target)

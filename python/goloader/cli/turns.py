@@ -33,24 +33,18 @@ def apart(
         return found
 
 
-def seed() -> None:
+def seeded(parser: argparse.ArgumentParser, target: str) -> Any:
+    """What objects.loader gives for a target; all generators are seeded before and after it is made."""
+    _seed()
+    made = objects.loader(parser, target)
+    _seed()
+    return made
+
+
+def _seed() -> None:
     """Seeds every generator that a loader may draw from."""
     import numpy as np
     import torch
 
     for each in (random.seed, np.random.seed, torch.manual_seed):
         each(0)
-
-
-def seeded(parser: argparse.ArgumentParser, target: str) -> Any:
-    """The loader of ours that a target names or gives, or one over a dataset; all generators are seeded before and
-    after it is made. Ends the program with 2 if there is none."""
-    import goloader
-
-    goloader.install()
-    seed()
-    made = objects.loader(objects.find(parser, target))
-    if made is None:
-        parser.error(f"{target} is neither a DataLoader nor a dataset")
-    seed()
-    return made

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import os
 
+from ..plan.refusal import Refusal
+
 _DOORS = ("door1", "door2", "door3")
 
 
@@ -25,6 +27,13 @@ def closed(door: int) -> str:
     if names != ["off"] and not set(names) <= set(_DOORS):
         raise ValueError(f"GOLOADER is {text!r}, neither off nor some of {', '.join(_DOORS)} with commas between them")
     return "" if _DOORS[door - 1] in names else f"GOLOADER={text}"
+
+
+def refusal(door: int) -> Refusal | None:
+    """The same, as a reason; None if it is open."""
+    closes = closed(door)
+    why = "GOLOADER in the environment turns this door off"
+    return Refusal("loader", closes, why, "DOOR_CLOSED") if closes else None
 
 
 def off() -> bool:

@@ -76,9 +76,9 @@ def decide(loader: DataLoader[Any]) -> Plan | Refusal:
 
 
 def _decided(loader: DataLoader[Any], standing: Refusal | None) -> Plan | Refusal:
-    closed = allowed.closed(1)
-    if closed:
-        return Refusal("loader", closed, "GOLOADER in the environment turns this door off", "DOOR_CLOSED")
+    closed = allowed.refusal(1)
+    if closed is not None:
+        return closed
     if not _native.available():
         return _FORKED
     if not _native.installed() and (missing := _native.missing()):

@@ -18,7 +18,6 @@ import random
 import select
 import signal
 import stat
-import struct
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -30,11 +29,6 @@ from .. import _remote
 from ..adapters.python import fork_unwarned
 from ..selfcheck import memory
 
-# What is written in a page: how many answers there were, the length of the last, and the process that works on the next
-# one (0 for none), with when it began; and what was spent. Each is written for itself, and a count when the answer that
-# it counts is there.
-_COUNT, _LENGTH, _CHILD, _SPENT = struct.Struct("q"), struct.Struct("q"), struct.Struct("qd"), struct.Struct("d")
-_AT_COUNT, _AT_LENGTH, _AT_CHILD, _AT_SPENT, _AT_ANSWER = 0, 8, 16, 32, 40
 _PAGE_BYTES = 1 << 15
 
 # A child ends after this long, whatever its code waits for.
@@ -68,6 +62,29 @@ def touched() -> str | None:
     return _touched[0] if _touched else None
 
 
+class _Said(ctypes.Structure):
+    """How a page begins; the last answer follows. Each number is written by itself, and `count` after the answer.
+
+    count   of all answers
+    length  of the last, in bytes
+    child   the process that works on the next one; 0: none; -1: one is about to be forked
+    begun   when it began, on time.monotonic()
+    spent   seconds that all processes have spent on what a trial may save
+    """
+
+    _fields_ = [(name, ctypes.c_int64) for name in ("count", "length", "child")] + [
+        (name, ctypes.c_double) for name in ("begun", "spent")
+    ]
+    count: int
+    length: int
+    child: int
+    begun: float
+    spent: float
+
+
+_AT_ANSWER = ctypes.sizeof(_Said)
+
+
 class Page:
     """What children answer, in memory that processes share: whoever began one may be gone when its answer comes.
 
@@ -76,7 +93,8 @@ class Page:
 
     def __init__(self) -> None:
         self._memory = mmap.mmap(-1, _PAGE_BYTES)
-        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
+        self._said = _Said.from_buffer(self._memory)
+        self.address = ctypes.addressof(self._said)
         self._owner, self._seen, self._child = os.getpid(), 0, 0
         self._look_at = 0.0
 
@@ -91,41 +109,40 @@ class Page:
     @property
     def running(self) -> bool:
         """Whether a child is at work."""
-        return bool(self._child_at_work()[0])
+        return bool(self._said.child)
 
     def spend(self, seconds: float) -> None:
         """Adds to `spent`. Of two processes that do so at once, one may be left out."""
-        _SPENT.pack_into(self._memory, _AT_SPENT, self.spent + seconds)
+        self._said.spent += seconds
 
     @property
     def spent(self) -> float:
         """Seconds that all processes have spent on what a trial may save."""
-        return float(_SPENT.unpack_from(self._memory, _AT_SPENT)[0])
+        return self._said.spent
 
     def begin(self, child: int) -> None:
         """A child of this process is at work; or is about to be, with a number of -1."""
         self._child = child
-        begun = self._child_at_work()[1] if child > 0 else time.monotonic()
-        _CHILD.pack_into(self._memory, _AT_CHILD, child, begun)
+        if child <= 0:
+            self._said.begun = time.monotonic()
+        self._said.child = child
 
     def take(self, wait_s: float = 0) -> Any:
         """The last answer, if this process has not had it; else None. Raises LookupError where a child gave none.
 
         wait_s  how long to wait for a child that is at work
         """
-        deadline = time.monotonic() + wait_s
+        deadline, said = time.monotonic() + wait_s, self._said
         while True:
-            child, begun = self._child_at_work()
-            count = self._count()
+            child, count = said.child, said.count
             if count > self._seen:
                 self._seen = count
                 if child and child == self._child:  # it answered before it was known by its number
-                    _CHILD.pack_into(self._memory, _AT_CHILD, 0, 0.0)
+                    said.child = 0
                 self._reap(0)
-                (length,) = _LENGTH.unpack_from(self._memory, _AT_LENGTH)
-                return pickle.loads(self._memory[_AT_ANSWER : _AT_ANSWER + length])
-            if child and self._is_over(child, begun) and self._count() == count:
-                _CHILD.pack_into(self._memory, _AT_CHILD, 0, 0.0)
+                return pickle.loads(self._memory[_AT_ANSWER : _AT_ANSWER + said.length])
+            if child and self._is_over(child) and said.count == count:
+                said.child = 0
                 raise LookupError("the process that tried it did not end as it should have")
             if not child or time.monotonic() >= deadline:
                 return None
@@ -135,24 +152,17 @@ class Page:
         """In a child: what take() gives."""
         content = pickle.dumps(value)
         self._memory[_AT_ANSWER : _AT_ANSWER + len(content)] = content
-        _LENGTH.pack_into(self._memory, _AT_LENGTH, len(content))
-        _COUNT.pack_into(self._memory, _AT_COUNT, self._count() + 1)
-        _CHILD.pack_into(self._memory, _AT_CHILD, 0, 0.0)
+        self._said.length = len(content)
+        self._said.count += 1
+        self._said.child = 0
 
     def close(self) -> None:
         """Ends a child that is at work; for the process that made the page."""
-        child = self._child_at_work()[0]
+        child = self._said.child
         if self.own and child > 0:
             with suppress(OSError):
                 os.kill(child, signal.SIGKILL)
             self._reap(0)
-
-    def _count(self) -> int:
-        return int(_COUNT.unpack_from(self._memory, _AT_COUNT)[0])
-
-    def _child_at_work(self) -> tuple[int, float]:
-        child, begun = _CHILD.unpack_from(self._memory, _AT_CHILD)
-        return child, begun
 
     def _reap(self, options: int) -> bool:
         """Whether there is no child of this process any more."""
@@ -162,7 +172,7 @@ class Page:
         self._child = 0
         return True
 
-    def _is_over(self, child: int, begun: float) -> bool:
+    def _is_over(self, child: int) -> bool:
         # Batches may ask more often than that costs nothing.
         now = time.monotonic()
         if now < self._look_at:
@@ -170,7 +180,7 @@ class Page:
         self._look_at = now + _LOOK_S
         if self._child > 0:
             return self._reap(os.WNOHANG)
-        if time.monotonic() - begun > LIMIT_S + 1:
+        if now - self._said.begun > LIMIT_S + 1:
             return True
         try:
             os.kill(child, 0) if child > 0 else None

@@ -36,12 +36,8 @@ if TYPE_CHECKING:
     from .pipeline import Pipeline
 
 __all__ = [
-    "Explanation",
-    "Lowered",
-    "Plan",
-    "Refusal",
-    "Row",
-]
+    "Explanation", "Lowered", "Plan", "Refusal", "Row",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,17 +38,9 @@ _READ = {"PIL", "albucore", "albumentations", "torchvision"}
 _READ_MODULES = {"torch.nn.modules.container", "torch.nn.modules.module"}
 # Methods that are called without being named.
 _UNNAMED = (
-    "__call__",
-    "__enter__",
-    "__exit__",
-    "__getattr__",
-    "__getattribute__",
-    "__getitem__",
-    "__init__",
-    "__len__",
-    "__new__",
-    "__torch_function__",
-)
+    "__call__", "__enter__", "__exit__", "__getattr__", "__getattribute__", "__getitem__", "__init__", "__len__",
+    "__new__", "__torch_function__",
+)  # fmt: skip
 # Those that a class without them may be given.
 _NAMES_HOOKED = frozenset({"__call__", "__getattr__", "__getattribute__"})
 _CODE, _DEFAULTS = attrgetter("__code__"), attrgetter("__defaults__")

@@ -213,17 +213,10 @@ _CALLS = {"CALL": 2, "CALL_FUNCTION": 1, "CALL_FUNCTION_KW": 2, "CALL_KW": 3, "C
 _GLOBAL_SHIFT = 1 if _NEW_CALLS else 0
 _ATTRIBUTE_SHIFT = 1 if sys.version_info >= (3, 12) else 0
 _NAME_SHIFTS = {
-    "IMPORT_FROM": 0,
-    "IMPORT_NAME": 0,
-    "LOAD_ATTR": _ATTRIBUTE_SHIFT,
-    "LOAD_FROM_DICT_OR_GLOBALS": 0,
-    "LOAD_GLOBAL": _GLOBAL_SHIFT,
-    "LOAD_METHOD": 0,
-    "LOAD_NAME": 0,
-    "LOAD_SUPER_ATTR": 2,
-    "STORE_GLOBAL": 0,
+    "IMPORT_FROM": 0, "IMPORT_NAME": 0, "LOAD_ATTR": _ATTRIBUTE_SHIFT, "LOAD_FROM_DICT_OR_GLOBALS": 0,
+    "LOAD_GLOBAL": _GLOBAL_SHIFT, "LOAD_METHOD": 0, "LOAD_NAME": 0, "LOAD_SUPER_ATTR": 2, "STORE_GLOBAL": 0,
     "STORE_NAME": 0,
-}
+}  # fmt: skip
 
 _OPERATIONS = [(operation, _NAME_SHIFTS.get(operation)) for operation in dis.opname]
 

@@ -24,7 +24,7 @@ from .needs import DECODERS, check_pillow_plugins, require, rules
 from .neutral import common_size, rules_of, seek_rows, source_row, transform_rows
 from .own_collate import OwnCollate
 from .paths import Files
-from .refusal import Refusal, RefusalError
+from .refusal import Refusal, RefusalError, SourceRefusal, granted
 from .rows import FIELDS_MAX
 from .structure import collator
 
@@ -36,32 +36,39 @@ if TYPE_CHECKING:
 
 def make(loader: Any) -> Plan | Refusal:
     """The plan of a torch.utils.data.DataLoader, or the reason why torch's own path has to run."""
+    try:
+        return _made(loader)
+    except RefusalError as refused:
+        return refused.refusal
+
+
+def _made(loader: Any) -> Plan:
+    """Raises RefusalError, as all that it calls."""
     if loader._dataset_kind == 1:
         return _make_stream(loader)
     collation = _check_loader(loader)
     if isinstance(collation, Refusal):
-        return collation
+        return granted(collation)
     lists = loader.num_workers > 0 or not collation.plain
-    samples = datasets.lower(loader.dataset, lists=lists, workers=loader.num_workers, size=loader.batch_size)
-    if isinstance(samples, Refusal):
-        return samples
-    if isinstance(samples, datasets.Scripts):
-        return collation.after.why if collation.after is not None else _make_scripts(loader, samples, collation)
-    if isinstance(samples, datasets.Arrays) and collation.after is None:
+    samples = granted(datasets.lower(loader.dataset, lists=lists, workers=loader.num_workers, size=loader.batch_size))
+    after = collation.after
+    if isinstance(samples, datasets.Scripts) and after is None:
+        return _make_scripts(loader, samples, collation)
+    if isinstance(samples, datasets.Arrays) and after is None:
         return _make_tensors(loader, samples, collation)
+    if after is not None and not isinstance(samples, datasets.Images):
+        return granted(after.why)
     if isinstance(collation, Called):
-        return collation.why
-    if collation.after is not None and not isinstance(samples, datasets.Images):
-        return collation.after.why
+        return granted(collation.why)
     if not collation.plain and not collation.own:
-        return Refusal("collate", collation.name, "it collates sequences, not images", "COLLATE_FIELDS")
+        raise RefusalError("collate", collation.name, "it collates sequences, not images", "COLLATE_FIELDS")
     return _make_images(loader, cast("Images", samples), collation)
 
 
 def unchanged(plan: Plan, loader: Any) -> bool:
     """True if make(loader) would give this plan again: asked at each epoch, since a loader can be changed."""
     if plan.stream is not None:
-        again = _make_stream(loader)
+        again = make(loader)
         return isinstance(again, Plan) and all(
             getattr(again, name) == getattr(plan, name)
             for name in ("stream", "rules", "batched", "seek_index", "named_files")
@@ -99,51 +106,46 @@ def _is_pipeline(dataset: Any) -> bool:
     return kind in known
 
 
-def _make_stream(loader: Any) -> Plan | Refusal:
+def _make_stream(loader: Any) -> Plan:
     """The plan of an IterableDataset, which is known if it is a pipeline of shards."""
     from torch.utils.data import get_worker_info
 
     dataset = loader.dataset
     if not _is_pipeline(dataset):
-        return Refusal("source", type(dataset).__qualname__, "an IterableDataset runs its own code", "ITERABLE")
+        raise SourceRefusal(type(dataset).__qualname__, "an IterableDataset runs its own code", "ITERABLE")
     from . import streams
 
     if loader.worker_init_fn is not None and loader.num_workers > 0:
-        return Refusal(
+        raise RefusalError(
             "loader", "worker_init_fn", "the pipeline may draw from generators that worker_init_fn seeds", "INIT_FN"
         )
     if get_worker_info() is not None:
-        return Refusal(
+        raise RefusalError(
             "loader", type(loader).__name__, "it runs inside a worker process of another loader", "IN_WORKER"
         )
     collation = collate.of(loader)
     if isinstance(collation, Refusal):
-        return collation
+        return granted(collation)
     if not collation.plain or collation.after is not None:
-        return Refusal("collate", collation.name, "samples are more than an image and an int", "COLLATE_OWN")
-    refusal = check_pillow_plugins()
-    if refusal is not None:
-        return refusal
-    try:
-        pipeline = streams.read(dataset, loader.num_workers)
-        if loader._auto_collation == (pipeline.batch > 0):
-            raise RefusalError(
-                "collate", collation.name, "either the pipeline or the loader makes batches", "BATCH_SIZE_NONE"
-            )
-        if any(draws.kind == "rng" for draws in pipeline.draws) and loader.persistent_workers:
-            raise RefusalError("source", "shuffle", "its generator goes on from epoch to epoch", "STREAM_STAGE")
-        lowered = [image.lowered for image in pipeline.images]
-        stays = loader.num_workers == 0 or (loader.persistent_workers and pipeline.limit >= 0)
-        if pipeline.batch and stays and any(each.random for each in lowered):
-            why = "as it gives a batch, it has drawn for a sample of the next one already"
-            raise RefusalError("source", "batched", why, "STREAM_STAGE")
-        if pipeline.fields > FIELDS_MAX:
-            raise RefusalError("source", pipeline.name, f"a batch has more than {FIELDS_MAX} tensors", "FIELDS")
-        if any(each.tensor != "Tensor" for each in lowered):
-            raise RefusalError("transform", "tv_tensors", "batches would be of them", "NO_TENSOR")
-        found = rules_of(lowered, in_files=True)
-    except RefusalError as refused:
-        return refused.refusal
+        raise RefusalError("collate", collation.name, "samples are more than an image and an int", "COLLATE_OWN")
+    granted(check_pillow_plugins())
+    pipeline = streams.read(dataset, loader.num_workers)
+    if loader._auto_collation == (pipeline.batch > 0):
+        raise RefusalError(
+            "collate", collation.name, "either the pipeline or the loader makes batches", "BATCH_SIZE_NONE"
+        )
+    if any(draws.kind == "rng" for draws in pipeline.draws) and loader.persistent_workers:
+        raise SourceRefusal("shuffle", "its generator goes on from epoch to epoch", "STREAM_STAGE")
+    lowered = [image.lowered for image in pipeline.images]
+    stays = loader.num_workers == 0 or (loader.persistent_workers and pipeline.limit >= 0)
+    if pipeline.batch and stays and any(each.random for each in lowered):
+        why = "as it gives a batch, it has drawn for a sample of the next one already"
+        raise SourceRefusal("batched", why, "STREAM_STAGE")
+    if pipeline.fields > FIELDS_MAX:
+        raise SourceRefusal(pipeline.name, f"a batch has more than {FIELDS_MAX} tensors", "FIELDS")
+    if any(each.tensor != "Tensor" for each in lowered):
+        raise RefusalError("transform", "tv_tensors", "batches would be of them", "NO_TENSOR")
+    found = rules_of(lowered, in_files=True)
     shards = Row("source", f"{pipeline.name}, {number_of(len(pipeline.urls), 'shard')}", "Go")
     files, seek_index = pipeline.files(), _seek_index(loader)
     seek_index = replace(seek_index, path=None) if files and seek_index is not None else None
@@ -178,38 +180,34 @@ def _column_rows(pipeline: Pipeline) -> list[Row]:
     ]
 
 
-def _make_tensors(loader: Any, samples: Arrays, collation: Collation | OwnCollate | Called) -> Plan | Refusal:
+def _make_tensors(loader: Any, samples: Arrays, collation: Collation | OwnCollate | Called) -> Plan:
     if not loader._auto_collation:
-        return Refusal("collate", "batch_size=None", "samples are views of the dataset's own memory", "BATCH_SIZE_NONE")
+        why = "samples are views of the dataset's own memory"
+        raise RefusalError("collate", "batch_size=None", why, "BATCH_SIZE_NONE")
     if samples.in_lists and loader.num_workers == 0 and collation.plain:
-        return Refusal("source", type(loader.dataset).__qualname__, datasets.IN_LISTS, "IN_LISTS")
+        raise SourceRefusal(type(loader.dataset).__qualname__, datasets.IN_LISTS, "IN_LISTS")
     if samples.channels_last and loader.num_workers == 0:  # in workers torch.stack is given memory to write to
         why = "its samples are in channels_last, and batches that are made without workers then are, too"
-        return Refusal("source", type(loader.dataset).__qualname__, why, "TENSOR_LAYOUT")
+        raise SourceRefusal(type(loader.dataset).__qualname__, why, "TENSOR_LAYOUT")
     size, sent = loader.batch_size if loader.num_workers == 0 else None, loader.num_workers > 0
+    sample = None if collation.plain else _first(loader)
     try:
-        sample = None if collation.plain else _first(loader)
-        try:
-            if samples.texts:
-                _check_texts(collation)
-            if not isinstance(collation, Called):
-                fields, put = collation.lay(samples.fields, samples.structure, sample, size)
-        except RefusalError as refused:
-            if not collation.own or refused.refusal.code != "COLLATE_OWN":
-                raise
-            collation = collate.calling(loader, refused.refusal)
-        if isinstance(collation, Called):
-            samples.check_apart(collation.why, sent=sent, changes=collation.changes)
-            begun = time.thread_time()
-            _first(loader)  # whose file is in memory now, as others of a set that is small
-            collation.sample_s = time.thread_time() - begun
-            fields, put = collation.lay(samples.fields, samples.structure, sample, sent=sent)
+        if samples.texts:
+            _check_texts(collation)
+        if not isinstance(collation, Called):
+            fields, put = collation.lay(samples.fields, samples.structure, sample, size)
     except RefusalError as refused:
-        return refused.refusal
+        if not collation.own or refused.refusal.code != "COLLATE_OWN":
+            raise
+        collation = collate.calling(loader, refused.refusal)
+    if isinstance(collation, Called):
+        samples.check_apart(collation.why, sent=sent, changes=collation.changes)
+        begun = time.thread_time()
+        _first(loader)  # whose file is in memory now, as others of a set that is small
+        collation.sample_s = time.thread_time() - begun
+        fields, put = collation.lay(samples.fields, samples.structure, sample, sent=sent)
     if sum(len(field.dtypes) for field in fields) > FIELDS_MAX:
-        return Refusal(
-            "source", type(loader.dataset).__qualname__, f"a batch has more than {FIELDS_MAX} tensors", "FIELDS"
-        )
+        raise SourceRefusal(type(loader.dataset).__qualname__, f"a batch has more than {FIELDS_MAX} tensors", "FIELDS")
     return Plan(
         kind="array",
         length=samples.length,
@@ -244,35 +242,30 @@ def _first(loader: Any) -> Any:
         ) from None
 
 
-def _make_images(loader: Any, samples: Images, collation: Collation | OwnCollate) -> Plan | Refusal:
-    refusal = check_pillow_plugins()
-    if refusal is not None:
-        return refusal
+def _make_images(loader: Any, samples: Images, collation: Collation | OwnCollate) -> Plan:
+    granted(check_pillow_plugins())
     whole = [part.lowered for part in samples.parts]
     targets = [lowered.target.lowered for lowered in whole if lowered.target is not None]
     first = whole[0]
     for each in (whole, targets):
         if len({(lowered.dtype, lowered.channels) for lowered in each}) > 1:
-            return Refusal(
+            raise RefusalError(
                 "transform", "ConcatDataset", "its datasets make images of different dtypes or channels", "PARTS_DIFFER"
             )
     if samples.takes is not None and loader.num_workers > 0 and not samplers.gives_ints(loader):
         why = "a tensor as its index makes another sample, for which only Python can draw in a worker's place"
-        return Refusal("source", type(loader.dataset).__qualname__, why, "INDICES")
+        raise SourceRefusal(type(loader.dataset).__qualname__, why, "INDICES")
     batched = bool(loader._auto_collation)
     what, why = ("", "") if batched else _why_not_alone(samples, whole + targets)
     if why:
-        return Refusal("collate", what, why, "BATCH_SIZE_NONE")
+        raise RefusalError("collate", what, why, "BATCH_SIZE_NONE")
     put: Callable[[Sequence[Any]], Any] = collator(samples.structure)
-    try:
-        found = rules_of(whole, in_files=not samples.in_memory)
-        if collation.own:
-            try:
-                put = _put_images(samples, collation, targets)
-            except RefusalError as refused:
-                collation = collate.finishing(loader, refused.refusal)
-    except RefusalError as refused:
-        return refused.refusal
+    found = rules_of(whole, in_files=not samples.in_memory)
+    if collation.own:
+        try:
+            put = _put_images(samples, collation, targets)
+        except RefusalError as refused:
+            collation = collate.finishing(loader, refused.refusal)
     return Plan(
         kind=_KINDS[samples.in_memory, bool(targets)],
         length=samples.length,
@@ -304,39 +297,35 @@ def _make_images(loader: Any, samples: Images, collation: Collation | OwnCollate
     )
 
 
-def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnCollate | Called) -> Plan | Refusal:
+def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnCollate | Called) -> Plan:
     part = samples.part
-    refusal = check_pillow_plugins()
-    if refusal is not None:
-        return refusal
+    granted(check_pillow_plugins())
     if not loader._auto_collation:
-        return Refusal("collate", "batch_size=None", "samples are more than an image and an int", "BATCH_SIZE_NONE")
+        why = "samples are more than an image and an int"
+        raise RefusalError("collate", "batch_size=None", why, "BATCH_SIZE_NONE")
     if not (collation.plain or collation.own or isinstance(collation, Called)):
-        return Refusal("collate", collation.name, "it collates sequences, not images", "COLLATE_FIELDS")
+        raise RefusalError("collate", collation.name, "it collates sequences, not images", "COLLATE_FIELDS")
     if loader.rng is not None or getattr(loader, "on_error", "raise") != "raise":
-        return Refusal("loader", "rng or on_error", "its code draws random numbers", "CODE_UNREAD")
+        raise RefusalError("loader", "rng or on_error", "its code draws random numbers", "CODE_UNREAD")
     if collation.plain and samples.ragged:
         what = type(loader.dataset).__qualname__
-        return Refusal("source", what, "it gives arrays or tensors that differ in length", "CODE_UNREAD")
+        raise SourceRefusal(what, "it gives arrays or tensors that differ in length", "CODE_UNREAD")
     if len(part.images) + len(part.numbers) > FIELDS_MAX:
-        return Refusal("source", type(loader.dataset).__qualname__, f"more than {FIELDS_MAX} tensors", "FIELDS")
+        raise SourceRefusal(type(loader.dataset).__qualname__, f"more than {FIELDS_MAX} tensors", "FIELDS")
     put: Callable[[Sequence[Any]], Any] = collator(samples.structure)
     samples.sent = loader.num_workers > 0
-    try:
-        require("source", *(DECODERS if part.pixels is None else ()))
-        require("transform", *part.needs)
-        found = rules(part.needs)
-        if isinstance(collation, OwnCollate):
-            try:
-                put = collation.lay((), samples.structure, samples.first(), listed=samples.listed_fields)[1]
-                samples.listed = True
-            except RefusalError as refused:
-                collation = collate.calling(loader, refused.refusal)
-        if isinstance(collation, Called):
-            samples.check_apart(collation.why, sent=loader.num_workers > 0, changes=collation.changes)
-            put = collation.put(samples.samples, sent=loader.num_workers > 0)
-    except RefusalError as refused:
-        return refused.refusal
+    require("source", *(DECODERS if part.pixels is None else ()))
+    require("transform", *part.needs)
+    found = rules(part.needs)
+    if isinstance(collation, OwnCollate):
+        try:
+            put = collation.lay((), samples.structure, samples.first(), listed=samples.listed_fields)[1]
+            samples.listed = True
+        except RefusalError as refused:
+            collation = collate.calling(loader, refused.refusal)
+    if isinstance(collation, Called):
+        samples.check_apart(collation.why, sent=loader.num_workers > 0, changes=collation.changes)
+        put = collation.put(samples.samples, sent=loader.num_workers > 0)
     return Plan(
         kind="script",
         length=samples.length,
@@ -395,11 +384,8 @@ def _put_images(
 
 # By whether a dataset's images are in memory, and whether each sample has two.
 _KINDS: dict[tuple[bool, bool], Literal["folder", "pairs", "pixels", "pixel_views"]] = {
-    (False, False): "folder",
-    (False, True): "pairs",
-    (True, False): "pixels",
-    (True, True): "pixel_views",
-}
+    (False, False): "folder", (False, True): "pairs", (True, False): "pixels", (True, True): "pixel_views",
+}  # fmt: skip
 
 
 def _seek_index(loader: Any) -> SeekIndex | None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from .._core import Rejected
 from .._errors import check_positive
 from ..adapters.ray import execution
+from ..adapters.torch import exp
 from ..plan import Explanation, Plan, Refusal, Row
 from ..plan.neutral import make_places
 from ..plan.transforms import lower
@@ -180,5 +181,4 @@ class _Helper:
             return error
         return RuntimeError(f"goloader's core refuses it, but the transform takes it: {reason}")
 
-    def exp(self, x: float) -> float:
-        return torch.exp(torch.tensor([x], dtype=torch.float32)).item()
+    exp = staticmethod(exp)

@@ -5,12 +5,23 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Outputs = Callable[[], Iterable[Any]]
+
+
+class Late:
+    """A module that is imported when it is used: the tables can be read without their libraries."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._name), name)
 
 
 @dataclass(frozen=True)

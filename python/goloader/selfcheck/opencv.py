@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from .behaviour import Behaviour, golden, picture
+from .behaviour import Behaviour, Late, golden, picture
 from .pillow import CMYK, JPEG, PNG, files_of
 
+cv2: Any = Late("cv2")
 _MATRIX = np.array([[0.9, 0.31, 2.7], [-0.28, 1.1, 3.3]])
 
 
 def _decoded(files: str) -> Iterator[Any]:
-    import cv2
-
     for number, file in enumerate(files_of(files)):
         if files == PNG or number != CMYK:  # left to OpenCV
             yield cv2.imdecode(np.frombuffer(file, np.uint8), cv2.IMREAD_COLOR)
@@ -26,24 +25,18 @@ _SIZES = (((31, 23), (17, 19)), ((9, 7), (30, 22)), ((24, 16), (12, 8)), ((24, 1
 
 
 def _resized(name: str) -> Iterator[Any]:
-    import cv2
-
     for channels in (3, 1):
         for size, out in _SIZES:
             yield cv2.resize(picture(*size, channels), out, interpolation=getattr(cv2, f"INTER_{name}"))
 
 
 def _converted(*names: str) -> Iterator[Any]:
-    import cv2
-
     for name in names:
         # Whole vectors, and pixels left behind them.
         yield cv2.cvtColor(picture(75, 40), getattr(cv2, f"COLOR_{name}"))
 
 
 def _warped(name: str) -> Iterator[Any]:
-    import cv2
-
     for channels in (3, 1):
         flag = getattr(cv2, f"INTER_{name}")
         for border in (cv2.BORDER_CONSTANT, cv2.BORDER_REFLECT_101):

@@ -12,16 +12,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .behaviour import Behaviour, golden, picture
+from .behaviour import Behaviour, Late, golden, picture
 from .resize import ORDERS, resized, vertical_first
 
+Image: Any = Late("PIL.Image")
+ImageEnhance: Any = Late("PIL.ImageEnhance")
+ImageFilter: Any = Late("PIL.ImageFilter")
+ImageOps: Any = Late("PIL.ImageOps")
 _MODULE = "PIL.Image"
 
 
 def _images() -> list[Any]:
     """A picture of each mode that the core has."""
-    from PIL import Image
-
     return [Image.frombytes(mode, (29, 17), picture(29, 17, len(mode)).tobytes()) for mode in ("RGB", "L")]
 
 
@@ -42,8 +44,6 @@ CMYK = 6  # its number among the first
 
 def _decoded(files: str) -> Iterator[Any]:
     """Each file as it is, and in RGB."""
-    from PIL import Image
-
     for file in files_of(files):
         with Image.open(io.BytesIO(file)) as image:
             yield image
@@ -95,8 +95,6 @@ def _noise(size: tuple[int, int]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]
 
 
 def _made(pixels: NDArray[np.uint8], out: tuple[int, int], number: int) -> NDArray[np.uint8]:
-    from PIL import Image
-
     size = pixels.shape[1], pixels.shape[0]
     image = Image.frombytes("RGB" if pixels.ndim == 3 else "L", size, pixels.tobytes())
     return np.asarray(image.resize(out, number))
@@ -126,8 +124,6 @@ def _transposes() -> Iterator[Any]:
 
 
 def _expansions() -> Iterator[Any]:
-    from PIL import ImageOps
-
     for image in _images():
         yield ImageOps.expand(image, border=(1, 2, 3, 4), fill=(9, 8, 7) if image.mode == "RGB" else 9)
         yield ImageOps.expand(image, border=2, fill=0)
@@ -140,16 +136,12 @@ def _lumas() -> Iterator[Any]:
 
 
 def _enhanced(kind: str) -> Iterator[Any]:
-    from PIL import ImageEnhance
-
     for image in _images():
         for factor in (0.0, 0.3, 0.7931, 1.0, 1.4, 2.7):
             yield getattr(ImageEnhance, kind)(image).enhance(factor)
 
 
 def _hues() -> Iterator[Any]:
-    from PIL import Image
-
     image = _images()[0]
     for shift in (0, 25, 200):
         hue, saturation, value = image.convert("HSV").split()
@@ -159,8 +151,6 @@ def _hues() -> Iterator[Any]:
 
 
 def _levels(name: str) -> Iterator[Any]:
-    from PIL import ImageOps
-
     for image in _images():
         yield getattr(ImageOps, name)(image.crop((0, 0, 9, 7)).point(lambda value: value // 3 + 40))
         yield getattr(ImageOps, name)(image)
@@ -182,16 +172,12 @@ def _transform(kind: str, method: int, data: tuple[float, ...], name: str, numbe
 
 
 def _blurs() -> Iterator[Any]:
-    from PIL import ImageFilter
-
     for image in _images():
         yield from (image.filter(ImageFilter.GaussianBlur(radius)) for radius in (0.4, 1.0, 2.3))
         yield from (image.filter(ImageFilter.BoxBlur(radius)) for radius in (0.6, 2))
 
 
 def _kernels() -> Iterator[Any]:
-    from PIL import ImageFilter
-
     for image in _images():
         yield image.filter(ImageFilter.SMOOTH)
         yield image.filter(ImageFilter.DETAIL)
@@ -200,8 +186,6 @@ def _kernels() -> Iterator[Any]:
 
 
 def _ranks() -> Iterator[Any]:
-    from PIL import ImageFilter
-
     for image in _images():
         yield from (image.filter(ImageFilter.RankFilter(3, number)) for number in range(9))
 

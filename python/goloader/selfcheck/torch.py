@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .behaviour import Behaviour, golden, picture
+from .behaviour import Behaviour, Late, golden, picture
 
+torch: Any = Late("torch")
 _MODULE = "torch"
 
 # The first words of a Mersenne Twister (MT19937) seeded with 5489, its authors' default seed.
@@ -20,8 +21,6 @@ _STATE_BYTES = 5056
 
 
 def _seeded() -> Any:
-    import torch
-
     return torch.Generator().manual_seed(_SEED)
 
 
@@ -33,14 +32,10 @@ def _generator() -> bool:
 
 
 def _rand() -> bool:
-    import torch
-
     return bool(torch.rand(len(WORDS), dtype=torch.float32, generator=_seeded(), device="cpu").tolist() == _SHARES)
 
 
 def _randint() -> bool:
-    import torch
-
     generator = _seeded()
     return [int(torch.randint(0, 1000, (1,), generator=generator, device="cpu")) for _ in WORDS] == [
         word % 1000 for word in WORDS
@@ -48,23 +43,17 @@ def _randint() -> bool:
 
 
 def _random() -> bool:
-    import torch
-
     made = torch.empty((), dtype=torch.int64, device="cpu").random_(generator=_seeded())
     return int(made) == (WORDS[0] << 32 | WORDS[1]) % 2**63
 
 
 def _permutations() -> Iterator[Any]:
-    import torch
-
     generator = _seeded()
     for length in (4, 4, 4, 1, 19, 300):
         yield torch.randperm(length, generator=generator, device="cpu").tolist()
 
 
 def _multinomial() -> Iterator[Any]:
-    import torch
-
     generator = _seeded()
     for weights in ([1.0], [0.5, 0.5], [0.25, 0.0, 0.75], [1 / 3] * 3, [0.02 * n for n in range(12)]):
         tensor = torch.tensor(weights, dtype=torch.float32, device="cpu")
@@ -74,8 +63,6 @@ def _multinomial() -> Iterator[Any]:
 
 def _uniform() -> bool | None:
     """Whether uniform_ rounds once, not twice."""
-    import torch
-
     generator = _seeded()
     low, high = np.float32(0.08), np.float32(1.0)
     empty = [torch.empty(1, dtype=torch.float32, device="cpu") for _ in WORDS]
@@ -92,8 +79,6 @@ def _uniform() -> bool | None:
 
 def _fuses() -> bool | None:
     """Whether Tensor.add_ with alpha rounds once, not twice; None if some of its loops do and others do not."""
-    import torch
-
     numbers = np.random.default_rng(0)
     sums, others = (torch.from_numpy(numbers.integers(0, 256, 1 << 12).astype(np.float32)) for _ in range(2))
     sums.mul_(0.2989)
@@ -116,8 +101,6 @@ def _fuses() -> bool | None:
 
 def _nearest() -> bool:
     """Whether the nearest neighbour is rounded as core/op/resample_axis.c does."""
-    import torch
-
     for length, out in ((7, 3), (100, 61), (61, 100), (641, 480), (33, 32), (5, 5), (1000, 7)):
         row = torch.arange(length, dtype=torch.float32, device="cpu").view(1, 1, 1, length)
         got = torch.nn.functional.interpolate(row, size=[1, out], mode="nearest").view(-1).numpy()
@@ -143,8 +126,6 @@ def _convolved() -> Iterator[Any]:
     """oneDNN's sums are core/op/convolve.h's where the processor has a fused multiply-add: those of RGB, and those of
     one channel with more than 3 weights each way. On other processors than x86-64 its ways have not been looked at.
     """
-    import torch
-
     if platform.machine() not in ("x86_64", "AMD64"):
         return
     for channels, height, width, down, across in _CONVOLUTIONS:
@@ -159,8 +140,6 @@ def _convolved() -> Iterator[Any]:
 
 def _convolved_by_axes() -> Iterator[Any]:
     """The same of one column of weights and one row, of numbers from 0 to 1 that become bytes again."""
-    import torch
-
     if platform.machine() not in ("x86_64", "AMD64"):
         return
     for height, width, count in ((34, 34, 3), (40, 57, 9), (64, 70, 23), (60, 61, 31)):

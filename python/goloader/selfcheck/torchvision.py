@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 
 from ..adapters.python import caught_warnings
-from .behaviour import Behaviour, golden, picture
+from .behaviour import Behaviour, Late, golden, picture
 from .pillow import CMYK, JPEG, files_of
 
+torch: Any = Late("torch")
+Image: Any = Late("PIL.Image")
 _MODULES = {"v1": "torchvision.transforms", "v2": "torchvision.transforms.v2"}
 _TIMES = 4
 _SEED = 13
@@ -23,7 +25,6 @@ _SEED = 13
 
 def _drawing_apart() -> Any:
     """A context in which this thread draws from a generator of its own, float32 on the CPU."""
-    import torch
     from torch.overrides import TorchFunctionMode
 
     generator = torch.Generator().manual_seed(_SEED)
@@ -48,9 +49,6 @@ def _drawing_apart() -> Any:
 
 def _run(api: str, make: Callable[[Any], list[Any]], channels: tuple[int, ...], tensor: bool) -> Iterator[Any]:
     """What transforms make of images of two sizes, again and again."""
-    import torch
-    from PIL import Image
-
     transforms = make(sys.modules[_MODULES[api]])
     with _drawing_apart():
         for transform in transforms:
@@ -71,8 +69,6 @@ def _nearest() -> Any:
 
 def _jittered(api: str) -> Iterator[Any]:
     """What is drawn, and in which order it is done; the factors to four digits, as torch may round once or twice."""
-    from PIL import Image
-
     module = sys.modules[_MODULES[api]]
     image = Image.frombytes("RGB", (29, 17), picture(29, 17).tobytes())
     drawn = module.ColorJitter(0.4, 0.3, 0.2, 0.1)
@@ -181,7 +177,6 @@ _RESIZES = (((31, 23), (17, 19)), ((9, 7), (30, 22)), ((40, 11), (12, 40)))
 
 def _resized(mode: str) -> Iterator[Any]:
     """Of uint8 tensors; another arithmetic where torch has no kernels of bytes."""
-    import torch
     from torchvision.transforms import InterpolationMode
     from torchvision.transforms.v2.functional import resize_image
 
@@ -191,7 +186,6 @@ def _resized(mode: str) -> Iterator[Any]:
 
 
 def _coloured(name: str, *arguments: Any) -> Iterator[Any]:
-    import torch
     from torchvision.transforms.v2 import functional
 
     for count in (3, 1) if name not in ("rgb_to_grayscale", "adjust_saturation", "adjust_hue") else (3,):
@@ -202,9 +196,6 @@ def _coloured(name: str, *arguments: Any) -> Iterator[Any]:
 
 def _in_crops(module: str, of: Callable[[Any], list[Any]]) -> Iterator[Any]:
     """What functions make of an image and of a tensor: several."""
-    import torch
-    from PIL import Image
-
     for size in ((29, 17), (14, 31)):
         pixels = picture(*size)
         images = Image.frombytes("RGB", size, pixels.tobytes()), torch.from_numpy(pixels).permute(2, 0, 1).contiguous()
@@ -221,7 +212,6 @@ def _mixed() -> bool:
 
 
 def _decoded() -> Iterator[Any]:
-    import torch
     from torchvision.io import ImageReadMode, decode_image
 
     with caught_warnings():  # that decode_image is going to move

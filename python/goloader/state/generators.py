@@ -43,6 +43,16 @@ def put(states: Mapping[str, Any]) -> None:
         _PUT[name](state)
 
 
+def of_worker(base_seed: int, number: int) -> dict[str, Any]:
+    """The states with which torch's worker begins, as capture gives them."""
+    seed = base_seed + number
+    return {
+        "torch": torch.Generator().manual_seed(seed).get_state(),
+        "random": random.Random(seed).getstate(),
+        "numpy": np.random.RandomState(worker._generate_state(base_seed, number)).get_state(),
+    }
+
+
 @contextmanager
 def untouched(
     names: Sequence[str] = PROCESS, generators: Sequence[torch.Generator] = (), objects: Sequence[random.Random] = ()
@@ -201,22 +211,17 @@ class Processes:
     @classmethod
     def of_worker(cls, base_seed: int, number: int, seed: int | None = None) -> Processes:
         """Those with which torch's worker begins; torch's generator seeded otherwise if `seed` is given."""
-        torch_seed = base_seed + number if seed is None else seed
-        made = cls.empty()
-        made.data[0] = torch.Generator().manual_seed(torch_seed).get_state().numpy()
-        made.data[1] = _of_python(random.Random(base_seed + number).getstate())
-        numpy_state: Any = np.random.RandomState(worker._generate_state(base_seed, number)).get_state()
-        made.data[2] = _as_torch(*numpy_state[1:3])
+        made = cls.of(of_worker(base_seed, number))
+        if seed is not None:
+            made.data[0] = torch.Generator().manual_seed(seed).get_state().numpy()
         return made
 
     @classmethod
     def of(cls, states: Mapping[str, Any]) -> Processes:
         """Those that capture(PROCESS) gave."""
         made = cls.empty()
-        made.data[0] = plain(states["torch"])
-        made.data[1] = _of_python(states["random"])
-        made.data[2] = _as_torch(*states["numpy"][1:3])
-        made.gauss = states["numpy"][3:]
+        for number, name in enumerate(PROCESS):
+            made._take(number, name, states[name])
         return made
 
     @property
@@ -239,16 +244,14 @@ class Processes:
     def capture(self) -> None:
         """Takes over those of this process."""
         for number, name in enumerate(self.names):
-            if name == "torch":
-                self.data[number] = torch.get_rng_state().numpy()
-            elif name == "random":
-                self.data[number] = _of_python(random.getstate())
-            else:
-                numpy_state: Any = np.random.get_state()
-                self.data[number] = _as_torch(*numpy_state[1:3])
-                self.gauss = numpy_state[3:]
+            self._take(number, name, _GET[name]())
         for number, each in enumerate(self.objects, len(self.names)):
             self.data[number] = _of_python(each.getstate())
+
+    def _take(self, number: int, name: str, state: Any) -> None:
+        self.data[number] = _AS_TORCH[name](state)
+        if name == "numpy":
+            self.gauss = state[3:]
 
     def put(self) -> None:
         """Puts this process's generators into them."""
@@ -418,6 +421,11 @@ def _get_numpy() -> Any:
     return np.random.get_state(legacy=False)
 
 
+_AS_TORCH: dict[str, Callable[[Any], Any]] = {
+    "torch": plain,
+    "random": _of_python,
+    "numpy": lambda state: _as_torch(*state[1:3]),
+}
 _GET: dict[str, Callable[[], Any]] = {
     "torch": torch.get_rng_state,
     "random": random.getstate,

@@ -45,17 +45,10 @@ from .samplers import RandomSampler as StatefulRandomSampler
 
 # Which of the process's generators a sampler may draw from; any other sampler: from all of them.
 _DRAWS: dict[type, tuple[str, ...]] = {
-    SequentialSampler: (),
-    DistributedSampler: (),
-    StatefulRandomSampler: (),
-    _InfiniteConstantSampler: (),
-    RandomSampler: ("torch",),
-    SubsetRandomSampler: ("torch",),
-    WeightedRandomSampler: ("torch",),
-    BalancedSampler: ("torch",),
-    MixtureSampler: ("torch",),
-    WeightedSampler: ("torch",),
-}
+    SequentialSampler: (), DistributedSampler: (), StatefulRandomSampler: (), _InfiniteConstantSampler: (),
+    RandomSampler: ("torch",), SubsetRandomSampler: ("torch",), WeightedRandomSampler: ("torch",),
+    BalancedSampler: ("torch",), MixtureSampler: ("torch",), WeightedSampler: ("torch",),
+}  # fmt: skip
 
 # Whoever makes them says which epoch it is.
 _OF_EPOCHS = (DistributedSampler, NumberedSampler)

@@ -6,7 +6,6 @@ worker's generators, and with that worker's get_worker_info().
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,9 +13,9 @@ import numpy as np
 import torch
 
 from ..._core import Run
-from ...adapters.torch import worker
+from ...adapters.torch import within_worker, worker
 from ...plan.finish import Finish
-from ...state.generators import PROCESS, capture, put, same, untouched
+from ...state.generators import PROCESS, capture, of_worker, put, same, untouched
 
 
 class Finisher:
@@ -47,17 +46,13 @@ class Finisher:
     def batch(self, run: Run, number: int, batch: Any, count: int) -> Any:
         """What the collate_fn makes of a worker's batch; raises what it raises."""
         state = self._caught_up(run, number)
-        info = worker._worker_info
         workers, dataset = self._info
-        with untouched():
+        info = worker.WorkerInfo(id=number, num_workers=workers, seed=self._base_seed + number, dataset=dataset)
+        with untouched(), within_worker(info):
             try:
                 put(state)
-                worker._worker_info = worker.WorkerInfo(
-                    id=number, num_workers=workers, seed=self._base_seed + number, dataset=dataset
-                )
                 return self._finish(batch, count)
             finally:
-                worker._worker_info = info
                 after = capture(PROCESS)
                 self._moved = self._moves = self._draws and not same(state["torch"], after["torch"])
                 if not same(state, after):
@@ -75,7 +70,7 @@ class Finisher:
 
     def _caught_up(self, run: Run, number: int) -> dict[str, Any]:
         """The state of a worker behind what the core has drawn for it."""
-        state = self.states.get(number) or self._begun(number)
+        state = self.states.get(number) or of_worker(self._base_seed, number)
         if not self._draws or self._moved:
             return state
         run.position(self._words)
@@ -87,12 +82,3 @@ class Finisher:
         torch.empty(words, dtype=torch.int32, device="cpu").random_(generator=self._generator)
         state = self.states[number] = {**state, "torch": self._generator.get_state()}
         return state
-
-    def _begun(self, number: int) -> dict[str, Any]:
-        """As torch's worker begins."""
-        seed = self._base_seed + number
-        return {
-            "torch": torch.Generator().manual_seed(seed).get_state(),
-            "random": random.Random(seed).getstate(),
-            "numpy": np.random.RandomState(worker._generate_state(self._base_seed, number)).get_state(),
-        }

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch._utils import ExceptionWrapper
 from torch.utils.data import _utils
 
 from ... import _native, _told
 from ..._core import Core, LateError, Rejected, Run, Skipped
 from ..._errors import BadSamplesError, StackError, StateError, UnmadeError
+from ...adapters.torch import ExceptionWrapper, exp
 from ...on_error import LEFT_OUT, Failure, counts, limited
 from ...plan import Plan, Refusal
 from ...plan.called import Called
@@ -115,13 +115,42 @@ def late(timeout: float) -> RuntimeError:
     return RuntimeError(f"DataLoader timed out after {timeout} seconds")
 
 
-class _NativeIterator(ResumableIterator):
-    """An iterator over batches from the core. torch's base class makes its draws, so they are torch's own."""
+class CoreIterator(ResumableIterator):
+    """An iterator over batches from the core: of samples that have indices, or of a stream."""
+
+    _run: Run | None = None
+
+    def __init__(self, loader: DataLoader[Any]) -> None:
+        super().__init__(loader)
+        if self._num_workers == 0:
+            if self._timeout != 0:
+                raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
+            return
+        assert loader.prefetch_factor is not None
+        self._prefetch_factor: int = loader.prefetch_factor
+        # Who looks for torch's processes here finds that there are none.
+        self._workers: list[Any] = []
+
+    def _doing(self) -> str:
+        return "" if self._run is None else self._run.doing()
+
+    def _pin(self, batch: Any) -> Any:
+        # What is page-locked already stays where it is.
+        return _utils.pin_memory.pin_memory(batch, self._pin_memory_device) if self._pin_memory else batch
+
+
+def raise_from_worker(error: Exception, number: int) -> None:
+    """Raises an error as torch does that one of its worker processes has sent."""
+    where = f"in DataLoader worker process {number}"
+    ExceptionWrapper((type(error), error, error.__traceback__), where).reraise()
+
+
+class _NativeIterator(CoreIterator):
+    """One of samples that have indices. torch's base class makes its draws, so they are torch's own."""
 
     _arrays = True
     # Where relative paths begin while Python loads something; where the process is.
     _directory: AbstractContextManager[None] = contextlib.nullcontext()
-    _run: Run | None = None
 
     def __init__(self, loader: DataLoader[Any], core: Core | None) -> None:
         if core is not None:
@@ -138,9 +167,6 @@ class _NativeIterator(ResumableIterator):
         assert core.plan.samples is not None  # make() gives them
         self._samples = core.plan.samples
         self._dtypes: list[torch.dtype] = [getattr(torch, name) for name in core.plan.dtypes]
-
-    def _doing(self) -> str:
-        return "" if self._run is None else self._run.doing()
 
     def _next_index(self) -> NDArray[np.int64] | Foreign:
         batch: NDArray[np.int64] | Foreign = next(self._sampler_iter)
@@ -336,10 +362,6 @@ class _NativeIterator(ResumableIterator):
             self._fetcher.begin(self._ledger.rng, self._ledger.epoch)
         return self._fetcher.fetch(indices)
 
-    def _pin(self, batch: Any) -> Any:
-        # What is page-locked already stays where it is.
-        return _utils.pin_memory.pin_memory(batch, self._pin_memory_device) if self._pin_memory else batch
-
 
 class InlineIterator(_NativeIterator):
     """num_workers=0: a batch is drawn from the process's own generator and made inside next(), by all cores at once.
@@ -354,8 +376,6 @@ class InlineIterator(_NativeIterator):
         """`waiting`: what is known of a loader that Go is not asked for yet."""
         self._arrays = core is not None
         super().__init__(loader, core)
-        if self._timeout != 0:
-            raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
         self._loader = loader
         self._twins = Twins()
         self._skipped = False
@@ -419,13 +439,9 @@ class InlineIterator(_NativeIterator):
         self._epoch = None
         if not self._is_loaders():
             return
-        decision = choice.decide(self._loader)
-        if isinstance(decision, Plan):
-            core = choice.core(self._loader, decision, InlineIterator)
-            self._use(core)
+        if self._asks_core():
             self._sampler_iter.give_arrays()
             self._arrays = True
-            self._run = self._start(core)
             self._timing = later.timing(self._loader)
         else:
             choice.made(self._loader, epoch.batches, epoch.spent_s, epoch.clock_s)
@@ -527,11 +543,17 @@ class InlineIterator(_NativeIterator):
         self._adapted += 1
         if self._adapted > _ADAPTED_MAX or not self._is_loaders():
             return
+        self._asks_core()
+
+    def _asks_core(self) -> bool:
+        """Has the core make batches from now on, if there is a plan of the loader as it is now."""
         decision = choice.decide(self._loader)
-        if isinstance(decision, Plan):
-            core = choice.core(self._loader, decision, InlineIterator)
-            self._use(core)
-            self._run = self._start(core)
+        if not isinstance(decision, Plan):
+            return False
+        core = choice.core(self._loader, decision, InlineIterator)
+        self._use(core)
+        self._run = self._start(core)
+        return True
 
     def _is_loaders(self) -> bool:
         """False if the user has changed the loader since the epoch began, which goes on with what it was begun with."""
@@ -552,8 +574,6 @@ class PrefetchingIterator(_NativeIterator):
 
     def __init__(self, loader: DataLoader[Any], core: Core, seeded: Seeded | None = None) -> None:
         super().__init__(loader, core)
-        assert loader.prefetch_factor is not None
-        self._prefetch_factor: int = loader.prefetch_factor
         if seeded is not None and seeded.base_seed != self._base_seed:
             # iter() of the sampler has drawn from the generator first.
             again = init_fn.run(loader, core.plan, int(self._base_seed))
@@ -591,8 +611,6 @@ class PrefetchingIterator(_NativeIterator):
         self._behind = False
         self._ahead = Ahead(self._samples, self._num_workers) if isinstance(self._samples, Images) else None
         self._received = 0
-        # Who looks for torch's processes here finds that there are none.
-        self._workers: list[Any] = []
         self._reset(loader, first_iter=True)
 
     @property
@@ -749,8 +767,7 @@ class PrefetchingIterator(_NativeIterator):
             self._advance()
             if isinstance(error, BadSamplesError):
                 raise error
-            where = f"in DataLoader worker process {worker}"
-            ExceptionWrapper((type(error), error, error.__traceback__), where).reraise()
+            raise_from_worker(error, worker)
         self._advance()
         return batch
 
@@ -890,5 +907,4 @@ class _Helper:
             return error
         return None
 
-    def exp(self, x: float) -> float:
-        return torch.exp(torch.tensor([x], dtype=torch.float32)).item()
+    exp = staticmethod(exp)

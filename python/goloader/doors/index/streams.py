@@ -11,22 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from torch.utils.data import _utils
 
 from ... import _native, _told
 from ..._core import Core, Judge, Rejected, Run, StreamEnd
 from ..._errors import StackError, StateError
 from ..._streams import described
-from ...adapters.torch import ExceptionWrapper
+from ...adapters.torch import exp
 from ...plan import Plan
 from ...plan.pipeline import Pipeline
 from ...plan.streams import handler, rest
 from ...state.generators import PROCESS, Processes, Twins
-from ...state.iterator import ResumableIterator
 from ...webdataset import EMPTY, combined, reraise_exception, warn_and_continue
 from .. import lent
 from .directory import Directory
-from .iterators import late
+from .iterators import CoreIterator, late, raise_from_worker
 from .settings import Settings
 
 if TYPE_CHECKING:
@@ -90,10 +88,8 @@ class _Lost(Exception):
         self.error, self.ends = error, ends
 
 
-class _StreamIterator(ResumableIterator):
-    """An iterator over batches of lanes."""
-
-    _run: Run | None
+class _StreamIterator(CoreIterator):
+    """One of batches of lanes."""
 
     def __init__(self, loader: DataLoader[Any], core: Core) -> None:
         assert core.plan.stream is not None  # make() gives it
@@ -105,9 +101,6 @@ class _StreamIterator(ResumableIterator):
     def _lanes_of(self, run: Run, loader: DataLoader[Any]) -> _Lanes:
         count, short = loader.batch_size or 1, not loader.drop_last
         return _Lanes(run, self._pipeline, count, self._num_workers, partial=short or self._pipeline.batch > 0)
-
-    def _doing(self) -> str:
-        return "" if self._run is None else self._run.doing()
 
     def __del__(self) -> None:
         # The ledger outlives the iterator, but not what it reads with.
@@ -134,7 +127,7 @@ class _StreamIterator(ResumableIterator):
             batch = self._put(lent.tensors(fields, self._dtypes, None))
         except Exception as error:  # of a function of the pipeline's
             raise _Lost(error, ends=True) from None
-        return _utils.pin_memory.pin_memory(batch, self._pin_memory_device) if self._pin_memory else batch
+        return self._pin(batch)
 
     def _put(self, tensors: list[Any]) -> Any:
         """A batch of the core's arrays."""
@@ -170,13 +163,10 @@ class InlineStream(_StreamIterator):
     """num_workers=0: a batch is drawn from the process's own generator and made inside next()."""
 
     def __init__(self, loader: DataLoader[Any], core: Core) -> None:
-        self._run: Run | None = None
         self._begun = False
         self._twins = Twins()
         resumed_lanes = _resumed_lanes(loader)
         super().__init__(loader, core)
-        if self._timeout != 0:
-            raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
         self._run = core.start(workers=0, streams=1)
         self._lanes = self._lanes_of(self._run, loader)
         self._lanes.begin(0, resumed_lanes)
@@ -256,11 +246,8 @@ class PrefetchingStream(_StreamIterator):
     """num_workers>0: batches are made ahead; each lane draws from a generator of its own, as torch's workers do."""
 
     def __init__(self, loader: DataLoader[Any], core: Core) -> None:
-        self._run: Run | None = None
         self._resumed_lanes = _resumed_lanes(loader)
         super().__init__(loader, core)
-        assert loader.prefetch_factor is not None
-        self._prefetch_factor: int = loader.prefetch_factor
         self._directory, self._settings = Directory(), Settings()
         with self._directory:
             self._run = core.start(
@@ -271,8 +258,6 @@ class PrefetchingStream(_StreamIterator):
             )
         self._lanes = self._lanes_of(self._run, loader)
         self._epochs = 0
-        # Who looks for torch's processes here finds that there are none.
-        self._workers: list[Any] = []
         self._reset(loader, first_iter=True)
 
     def _reset(self, loader: Any, first_iter: bool = False) -> None:
@@ -352,8 +337,7 @@ class PrefetchingStream(_StreamIterator):
         lane = self._lanes.tasks[0]
         self._taken()
         if error is not None:
-            where = f"in DataLoader worker process {lane}"
-            ExceptionWrapper((type(error), error, error.__traceback__), where).reraise()
+            raise_from_worker(error, lane)
         return batch
 
     def _shutdown_workers(self) -> None:
@@ -375,8 +359,7 @@ class _Judge(Judge):
             raise ValueError(EMPTY)
         return _handled(OSError(reason), handler(self._pipeline, shards=True))
 
-    def exp(self, x: float) -> float:
-        return torch.exp(torch.tensor([x], dtype=torch.float32)).item()
+    exp = staticmethod(exp)
 
     def sample(self, files: dict[str, bytes], image: int, *, pixels: bool) -> bool | tuple[bytes, int, int]:
         number = int(files.pop("__shard__"))

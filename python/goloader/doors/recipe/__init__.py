@@ -4,10 +4,22 @@ The dataset's code runs unchanged, but PIL.Image.open gives stand-ins. They know
 them. A leaf of the batch that is wholly recorded becomes a recipe, which the core carries out. Anything else turns a
 stand-in into the real image or tensor, at torch's speed.
 
+    door.py      whether a loader takes this door, and its iterator or fetcher
+    record.py    what is known about a loader's dataset, and what explain() says
+    libraries.py whether the libraries in use let anything be recorded
+    opens.py     whether a dataset's code opens images at all
+    first.py     in front of torch's fetcher: the first batch
+    fetch.py     the others: record, and make
+    trial.py     a forked child compares samples with stand-ins and without, before anything is recorded
+    kept.py      what trials found, on disk for the next process
+
     switch.py    whether this thread records
     hooks/       the functions behind which stand-ins are made, one library a file, by version
+    as_user.py   calls of a library's functions that look as if the user's code had made them
     header.py    size and mode of a file
     other_headers.py   the same of formats beside JPEG and PNG
+    opencv.py    the same as OpenCV reads them
+    archive.py   members of a tar archive, read with little Python
     sound.py     whether a JPEG file decodes without an error
     guarded.py   whether code stands in a try, where a file has to be decoded at once
     recipe.py    what was done to an image: Pillow's calls and the core's steps
@@ -27,18 +39,13 @@ stand-in into the real image or tensor, at torch's speed.
     session.py   one batch while it is recorded
     wire.py      a batch of recipes as bytes
     native.py    the core, carrying them out
-    first.py     in front of torch's fetcher: the first batch
-    fetch.py     the others: record, and make
-    kept.py      what trials found, on disk for the next process
-    trial.py     a forked child compares samples with stand-ins and without, before anything is recorded
+    workshop.py  the core of one loader's recipes, kept from epoch to epoch
+
     worker.py    a worker process that records
     tracer.py    the same as fetch.py there, which sends recipes home
     shipment.py  a recorded batch on its way there
     arrival.py   the same batch where it has arrived
     iterator.py  torch's iterator over such processes
-    same.py      comparison, for trials
-    libraries.py whether the libraries in use let anything be recorded
-    record.py    what is known about a loader's dataset, and what explain() says
 
 Importing this package imports neither torch nor Pillow.
 """

@@ -62,16 +62,5 @@ def constant(value: Any) -> Constant | None:
 
 
 _DTYPES = (
-    np.uint8,
-    np.int8,
-    np.int16,
-    np.int32,
-    np.int64,
-    np.float16,
-    np.float32,
-    np.float64,
-    np.bool_,
-    float,
-    int,
-    bool,
-)
+    np.uint8, np.int8, np.int16, np.int32, np.int64, np.float16, np.float32, np.float64, np.bool_, float, int, bool,
+)  # fmt: skip

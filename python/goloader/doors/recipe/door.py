@@ -20,6 +20,7 @@ from .. import allowed, sandbox
 from ..worker.iterator import without_slots
 from . import kept, libraries
 from .first import First
+from .opens import OPENERS
 from .record import Record
 from .workshop import Workshop
 
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     from ..._loader import DataLoader
 
 __all__ = ["fetcher", "iterator", "record", "refusal", "workshop"]
-
-# What opens images for datasets.
-_OPENERS = ("PIL.Image", "cv2", "torchvision.io.image")
 
 # Kept beside the loaders, so that these pickle and copy as torch's do.
 _records: Beside[DataLoader[Any], Record] = Beside()
@@ -44,9 +42,9 @@ def refusal(loader: DataLoader[Any], *, hooked: bool = True, ahead: bool = False
     """
     if not loader.trace:
         return Refusal("loader", "trace=False", "recording is turned off", "TRACE_OFF")
-    closed = allowed.closed(2)
-    if closed:
-        return Refusal("loader", closed, "GOLOADER in the environment turns this door off", "DOOR_CLOSED")
+    closed = allowed.refusal(2)
+    if closed is not None:
+        return closed
     if loader.num_workers > 0 and not loader.in_order:
         return Refusal("loader", "in_order=False", "recorded batches can only come in order", "IN_ORDER")
     if loader.num_workers > 0 and without_slots(loader) is not None:
@@ -73,7 +71,7 @@ def refusal(loader: DataLoader[Any], *, hooked: bool = True, ahead: bool = False
         )
     if default_device().type != "cpu":
         return Refusal("loader", "torch.set_default_device", "tensors are made on another device", "TORCH_DEFAULTS")
-    if not any(module in sys.modules for module in _OPENERS):
+    if not any(name.rpartition(".")[0] in sys.modules for name in OPENERS):
         return Refusal("trace", "images", "nothing has imported Pillow, OpenCV or torchvision's decoders", "NO_IMAGES")
     if ahead:
         return None

@@ -103,7 +103,7 @@ class StandInImage(Image.Image):
     def copy(self) -> Any:
         made = _begin(self)
         if made is not None:
-            return _derive(made, _base.copy, (), (), made.size, made.mode)
+            return derive(made, _base.copy, (), (), made.size, made.mode)
         become_real(self, "Image.copy")
         return self.copy()
 
@@ -121,15 +121,15 @@ class StandInImage(Image.Image):
         arguments = (mode, matrix, dither, palette, colors)
         if made is not None and mode in ("RGB", "L") and not matrix:
             if mode == made.mode:
-                return _derive(made, _base.convert, arguments, (), made.size, mode)
+                return derive(made, _base.convert, arguments, (), made.size, mode)
             if made.mode in ("RGB", "L"):
                 steps = (_steps.grayscale(3 if mode == "RGB" else 1),)
                 if len(made.steps) < STEPS_MAX:
-                    return _derive(made, _base.convert, arguments, steps, made.size, mode)
+                    return derive(made, _base.convert, arguments, steps, made.size, mode)
             elif mode == "RGB" and not made.steps:  # as the core's decoders give it
-                return _derive(made, _base.convert, arguments, (), made.size, mode)
+                return derive(made, _base.convert, arguments, (), made.size, mode)
         if made is not None and mode == "YCbCr" and not matrix and _records(made):
-            return _derive(made, _base.convert, arguments, (_steps.TO_YCBCR,), made.size, mode)
+            return derive(made, _base.convert, arguments, (_steps.TO_YCBCR,), made.size, mode)
         become_real(self, f"Image.convert from {self.mode} to {mode}")
         return self.convert(*arguments)
 
@@ -143,7 +143,7 @@ class StandInImage(Image.Image):
             pair = tuple(size) if isinstance(size, (tuple, list)) else ()
             if len(pair) == 2 and all(type(side) is int and 0 < side < _SIDE_MAX for side in pair):
                 steps = () if pair == made.size else (_steps.resize(*pair, int(number)),)
-                return _derive(made, _base.resize, (pair, resample), steps, pair, made.mode)
+                return derive(made, _base.resize, (pair, resample), steps, pair, made.mode)
         become_real(self, "Image.resize")
         return self.resize(size, resample, box, reducing_gap)
 
@@ -153,7 +153,7 @@ class StandInImage(Image.Image):
         if made is not None and window is not None and _moves(made, 2):
             steps = () if window == (0, 0, *made.size) else _crop_steps(window, made.size)
             if steps is not None:
-                return _derive(made, _base.crop, (box,), steps, window[2:], made.mode)
+                return derive(made, _base.crop, (box,), steps, window[2:], made.mode)
         become_real(self, "Image.crop")
         return self.crop(box)
 
@@ -162,7 +162,7 @@ class StandInImage(Image.Image):
         if made is not None and _moves(made, 3) and isinstance(method, int) and int(method) in _pillow_steps.TRANSPOSES:
             steps, turns = _pillow_steps.TRANSPOSES[int(method)]
             size = made.size[::-1] if turns else made.size
-            return _derive(made, _base.transpose, (method,), steps, size, made.mode)
+            return derive(made, _base.transpose, (method,), steps, size, made.mode)
         become_real(self, "Image.transpose")
         return self.transpose(method)
 
@@ -174,7 +174,7 @@ class StandInImage(Image.Image):
             table = _pillow_steps.table_of(made.mode, lut)
             if table is not None:
                 steps = (_steps.lookup(table),)
-                return _derive(made, _base.point, (lut, mode), steps, made.size, made.mode)
+                return derive(made, _base.point, (lut, mode), steps, made.size, made.mode)
         become_real(self, "Image.point")
         return self.point(lut, mode)
 
@@ -184,7 +184,7 @@ class StandInImage(Image.Image):
             found = _pillow_steps.filter_of(filter)
             if found is not None:
                 chosen, steps = found
-                return _derive(made, _base.filter, (chosen,), steps, made.size, made.mode)
+                return derive(made, _base.filter, (chosen,), steps, made.size, made.mode)
         become_real(self, "Image.filter")
         return self.filter(filter)
 
@@ -219,7 +219,7 @@ class StandInImage(Image.Image):
             step = _pillow_steps.transform_of(made.mode, size, method, data, resample, fillcolor)
             if step is not None:
                 arguments = (tuple(size), method, tuple(data), resample, fill, fillcolor)
-                return _derive(made, _base.transform, arguments, (step,), tuple(size), made.mode)
+                return derive(made, _base.transform, arguments, (step,), tuple(size), made.mode)
         become_real(self, "Image.transform")
         return self.transform(size, method, data, resample, fill, fillcolor)
 
@@ -295,18 +295,6 @@ def is_plain(image: Any, steps: int = 1) -> bool:
 def is_movable(image: Any, steps: int = 1) -> bool:
     """True for a stand-in to which as many steps can be recorded that only move its bytes: also of palette indices."""
     return type(image) is StandInImage and _moves(image.__dict__["_recipe"], steps)
-
-
-def derive(
-    image: StandInImage,
-    function: Callable[..., Any],
-    arguments: tuple[Any, ...],
-    steps: tuple[bytes, ...],
-    size: tuple[int, int],
-    mode: str,
-) -> StandInImage:
-    """Records that `function(image, *arguments)` was called, in a thread that records."""
-    return _derive(recipe_of(image), function, arguments, steps, size, mode)
 
 
 def is_sure(image: StandInImage) -> bool:
@@ -478,19 +466,21 @@ def _has_channels(made: Recipe) -> bool:
 
 def _channel(made: Recipe, bands: tuple[str, ...], number: int) -> StandInImage:
     steps = (_steps.select((number,)),) if len(bands) > 1 else ()
-    return _derive(made, _base.getchannel, (number,), steps, made.size, "L")
+    return derive(made, _base.getchannel, (number,), steps, made.size, "L")
 
 
-def _derive(
-    made: Recipe,
+def derive(
+    of: StandInImage | Recipe,
     function: Callable[..., Any],
     arguments: tuple[Any, ...],
     steps: tuple[bytes, ...],
     size: tuple[int, int],
     mode: str,
 ) -> StandInImage:
+    """Records that `function(image, *arguments)` was called, in a thread that records."""
     session = switch.current()
-    assert session is not None  # _begin looked
+    assert session is not None  # hooks and _begin look
+    made = of if isinstance(of, Recipe) else recipe_of(of)
     return stand_in(made.then(function, arguments, steps, size, mode), session)
 
 

@@ -22,14 +22,10 @@ __all__ = ["OPENERS", "files_of", "opens"]
 # What opens images for datasets.
 OPENERS = frozenset(
     (
-        "PIL.Image.open",
-        "PIL.Image.fromarray",
-        "cv2.imread",
-        "cv2.imdecode",
-        "torchvision.io.image.read_image",
+        "PIL.Image.open", "PIL.Image.fromarray", "cv2.imread", "cv2.imdecode", "torchvision.io.image.read_image",
         "torchvision.io.image.decode_image",
     )
-)
+)  # fmt: skip
 
 # Characters of all paths that a trial answers, whose answer has to fit a page (sandbox.py).
 _PATHS_MAX = 1 << 14

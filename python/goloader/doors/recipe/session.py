@@ -84,7 +84,7 @@ class Session:
 
         before  of the stream's last batch: what is left of that lives on here
         """
-        self._native, self.kept, self.collating, self.streams = native, False, False, streams
+        self.recorder, self.kept, self.collating, self.streams = native, False, False, streams
         self.reasons: Counter[tuple[str, str]] = Counter()
         self.seen: Counter[tuple[str, str]] = Counter()
         self.made: Counter[str] = Counter()
@@ -120,14 +120,9 @@ class Session:
         return self._parted
 
     @property
-    def recorder(self) -> Native | None:
-        """Whoever has a core at hand, or may open one."""
-        return self._native
-
-    @property
     def native(self) -> Native | None:
         """The core, where there is one."""
-        return self._native if self._native is not None and self._native.opened() else None
+        return self.recorder if self.recorder is not None and self.recorder.opened() else None
 
     def became_real(self, what: str) -> None:
         """Notes what Python made a stand-in real for."""

@@ -68,18 +68,9 @@ class Tail:
     """
 
     __slots__ = (
-        "__weakref__",
-        "_followers",
-        "_picked",
-        "array_dtype",
-        "by_core",
-        "channels",
-        "data",
-        "dtype",
-        "is_identity",
-        "recorded",
-        "values",
-    )
+        "__weakref__", "_followers", "_picked", "array_dtype", "by_core", "channels", "data", "dtype", "is_identity",
+        "recorded", "values",
+    )  # fmt: skip
 
     def __init__(self, values: torch.Tensor) -> None:
         self.values = values.contiguous()

@@ -28,17 +28,9 @@ _STORED = 16
 
 # core/tensor.DType by torch's types.
 DTYPES = {
-    torch.uint8: 1,
-    torch.int8: 2,
-    torch.int16: 4,
-    torch.int32: 6,
-    torch.int64: 8,
-    torch.float16: 9,
-    torch.bfloat16: 10,
-    torch.float32: 11,
-    torch.float64: 12,
-    torch.bool: 13,
-}
+    torch.uint8: 1, torch.int8: 2, torch.int16: 4, torch.int32: 6, torch.int64: 8, torch.float16: 9,
+    torch.bfloat16: 10, torch.float32: 11, torch.float64: 12, torch.bool: 13,
+}  # fmt: skip
 _BY_NUMBER = {number: dtype for dtype, number in DTYPES.items()}
 
 

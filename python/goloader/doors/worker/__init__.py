@@ -6,4 +6,5 @@ collate.py    default_collate's tensors, stacked straight into slots
 parcel.py     a batch under way: a pickle whose large buffers lie in slots
 slots.py      slots, in Python: taken, sent, leased
 budget.py     how much memory slots may take
+forks.py      children of a fork, which see what their parent leased
 """

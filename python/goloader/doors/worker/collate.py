@@ -6,13 +6,13 @@ worker process ours stands there, unless something else already does; numpy arra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import torch
 
-from ...adapters.torch import collate, worker
+from ...adapters.torch import collate, within_worker
 
 # Whether this process is a trial's, which takes no memory that others share.
 apart = False
@@ -33,21 +33,12 @@ def install(empty: Empty) -> None:
             out = torch.empty(shape, dtype=first.dtype, device="cpu") if apart else empty(shape, first.dtype)
             if out is not None:
                 return torch.stack(tuple(batch), 0, out=out)
-        with _alone() if apart else nullcontext():
+        # A trial collates as outside of workers: in memory that nobody shares.
+        with within_worker(None) if apart else nullcontext():
             collated: torch.Tensor = original(batch, collate_fn_map=collate_fn_map)
         return collated
 
     collate.default_collate_fn_map[torch.Tensor] = collate_tensor_fn
-
-
-@contextmanager
-def _alone() -> Iterator[None]:
-    """Within it, torch collates as outside of workers: in memory that nobody shares."""
-    info, worker._worker_info = worker._worker_info, None
-    try:
-        yield
-    finally:
-        worker._worker_info = info
 
 
 def is_plain(tensor: torch.Tensor) -> bool:

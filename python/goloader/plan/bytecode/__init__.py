@@ -1,7 +1,7 @@
 """What a `__getitem__` does for an index, read from its bytecode without running it.
 
-`read(function, decide)` follows code that runs straight through, and says as expressions what is evaluated and what is
-given:
+`Reader(decide).read(function)` follows code that runs straight through, and says as expressions what is evaluated and
+what is given:
 
     def __getitem__(self, index):
         row = self.rows[index]
@@ -82,13 +82,13 @@ from .expressions import (
     own_parts,
     parts_of,
 )
-from .reader import check_python, read
+from .reader import Reader, check_python
 from .reading import Callee, Choice, Reading, Several, extent_of
 
 __all__ = [
     "COMPARISONS", "NONE", "SIGNS", "Apart", "Attribute", "Batch", "Binary", "Branch", "Call", "Callee", "Choice",
     "Chosen", "Closed", "Constant", "Display", "Drawn", "Either", "Entered", "Exited", "Expression", "Extended",
-    "Index", "Inner", "Item", "Itself", "Mapping", "Member", "Module", "Name", "Part", "Reading", "Several",
-    "Spread", "Stored", "Text", "Unary", "Unknown", "UnreadableError", "check_python", "extent_of", "fields_of",
-    "own_parts", "parts_of", "read",
+    "Index", "Inner", "Item", "Itself", "Mapping", "Member", "Module", "Name", "Part", "Reader", "Reading",
+    "Several", "Spread", "Stored", "Text", "Unary", "Unknown", "UnreadableError", "check_python", "extent_of",
+    "fields_of", "own_parts", "parts_of",
 ]  # fmt: skip

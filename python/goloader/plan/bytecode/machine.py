@@ -223,7 +223,7 @@ class Machine:
             if len(outcomes) == _TURNS_MAX:
                 raise _TurnsError(why)
         reader, place, number = self.reader, self.place, next(self.reader.numbers)
-        before, meet = reader.evaluated, meets(self.function.__code__).get(instruction.offset)
+        meet = meets(self.function.__code__).get(instruction.offset)
         if meet is None and fork.either is None:
             meet = self._turn_of(instruction.offset)
         gone, gone_since = reader.gone, []
@@ -240,16 +240,10 @@ class Machine:
                 machine._outcome = outcome
             else:
                 machine._settle(fork.either.number, outcome)
-            reader.evaluated, reader.gone, reader.running[-1] = [], list(gone), machine
-            try:
-                result = machine._go_on(meet)
-                went = tuple(reader.evaluated)
-            except UnreadableError as error:
-                result = machine._unknown(error)
-                went = (result,)  # what it has done before is unknown as well
-            ways.append((machine, result, went))
+            reader.gone, reader.running[-1] = list(gone), machine
+            ways.append((machine, *machine._gone(meet)))
             gone_since += reader.gone[len(gone) :]
-        reader.evaluated, reader.gone, reader.running[-1] = before, [*gone, *gone_since], self
+        reader.gone, reader.running[-1] = [*gone, *gone_since], self
         (_, then, first), (_, otherwise, second) = ways
         if isinstance(then, Unknown) and isinstance(otherwise, Unknown):
             raise UnreadableError(then.why if otherwise.left else otherwise.why)
@@ -269,21 +263,27 @@ class Machine:
 
     def _go_on_unless(self, partly: _Partly, until: int | None, place: str) -> Expression | _Partly:
         """The same where some ways have returned, and the others go on from here."""
-        reader, before, number = self.reader, self.reader.evaluated, next(self.reader.numbers)
-        reader.evaluated = []
-        try:
-            rest = self._go_on(until)
-            went = tuple(reader.evaluated)
-        except UnreadableError as error:
-            rest = self._unknown(error)
-            went = (rest,)
-        reader.evaluated = before
-        reader.evaluated.append(Branch(partly.flag, (), went, number, place))
+        number = next(self.reader.numbers)
+        rest, went = self._gone(until)
+        self.reader.evaluated.append(Branch(partly.flag, (), went, number, place))
         if isinstance(rest, Expression):
             return self._given(partly.flag, number, partly.value, rest)
         other = _returned(rest)
         flag = self._given(partly.flag, number, as_constant(True), other.flag)
         return _Partly(flag, self._given(partly.flag, number, partly.value, other.value))
+
+    def _gone(self, until: int | None) -> tuple[Expression | _Partly | None, tuple[Any, ...]]:
+        """What _go_on gives, and what is evaluated on the way: nobody can say of a way that is not understood."""
+        before, self.reader.evaluated = self.reader.evaluated, []
+        result: Expression | _Partly | None
+        try:
+            result = self._go_on(until)
+            return result, tuple(self.reader.evaluated)
+        except UnreadableError as error:
+            result = self._unknown(error)
+            return result, (result,)
+        finally:
+            self.reader.evaluated = before
 
     def _given(self, condition: Expression, number: int, then: Expression, otherwise: Expression) -> Expression:
         """What is given on one of two ways."""
@@ -469,8 +469,7 @@ class Machine:
             if any(each is made for each in known):
                 if not own or any(each is made for each in machine.around.values()):
                     raise UnreadableError(f"changes {made}, which is used elsewhere")
-                machine.stack = [changed if each is made else each for each in machine.stack]
-                machine.locals = {name: changed if each is made else each for name, each in machine.locals.items()}
+                machine._become(made, changed)
             own = own and not machine._within
 
     def _looks_up(self, function: Expression, arguments: list[Expression], names: tuple[str, ...]) -> bool:
@@ -597,12 +596,22 @@ class Machine:
             raise UnreadableError(f"sets {name} anew in a loop")
         self.locals[name] = value
 
-    def grow(self, made: Display, items: tuple[Expression, ...]) -> Display:
+    def _has_alone(self, made: Expression) -> bool:
+        """Whether it was made here, and nothing else has it as a part."""
+        known = [each for each in (*self.stack, *self.locals.values()) if each is not made]
+        return made in self.made and not any(
+            holds(each, made) for each in (*known, *self._around(self.reader.running[:-1]))
+        )
+
+    def _become(self, made: Expression, other: Expression) -> None:
+        """Something is another, wherever this function has it by itself."""
+        self.stack = [other if each is made else each for each in self.stack]
+        self.locals = {name: other if each is made else each for name, each in self.locals.items()}
+
+    def grow(self, made: Display, items: tuple[Expression, ...]) -> None:
         """A list becomes longer, by whatever name it goes."""
         loop, longer = self.loop, Display(list, (*made.items, *items))
-        known = [each for each in (*self.stack, *self.locals.values()) if each is not made]
-        known += self._around(self.reader.running[:-1])
-        if made not in self.made or any(holds(each, made) for each in known):
+        if not self._has_alone(made):
             raise UnreadableError("adds to a list that something else has, too")
         if loop is not None and made in loop.lists:
             if made in loop.used or made in loop.grown or len(items) > 1:
@@ -611,22 +620,17 @@ class Machine:
             loop.grown.all.append(longer)
             loop.lists.replace(made, longer)
         self.made.replace(made, longer)
-        self.stack = [longer if each is made else each for each in self.stack]
-        self.locals = {name: longer if each is made else each for name, each in self.locals.items()}
-        return longer
+        self._become(made, longer)
 
     def lengthen(self, made: Display | Extended, more: Expression) -> None:
         """A list becomes longer by items of which nobody knows how many they are, by whatever name it goes."""
         parts = parts_of_list(more)
-        known = [each for each in (*self.stack, *self.locals.values()) if each is not made]
-        known += self._around(self.reader.running[:-1])
         within = any(each._within for each in self.reader.running)  # where two ways meet, it would be one of two
-        if parts is None or within or made not in self.made or any(holds(each, made) for each in known):
+        if parts is None or within or not self._has_alone(made):
             raise UnreadableError("adds to a list what cannot be counted")
         longer = Extended((*(made.parts if isinstance(made, Extended) else (made,)), *parts))
         self.made.replace(made, longer)
-        self.stack = [longer if each is made else each for each in self.stack]
-        self.locals = {name: longer if each is made else each for name, each in self.locals.items()}
+        self._become(made, longer)
 
     def _look(self, value: Expression) -> None:
         """A value is made of others, or a branch goes by it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
@@ -48,89 +49,38 @@ def check_python() -> None:
         raise UnreadableError(f"has bytecode of {sys.implementation.name} {sys.version.split()[0]}")
 
 
-def read(
-    function: Any,
-    decide: Callable[[Expression], bool],
-    callee: Callable[[Expression], Callee | None] = lambda expression: None,
-    value: Callable[[Expression], Any] | None = None,
-    arguments: tuple[Expression, ...] = (Itself(), Index()),
-    draws: Callable[[Expression], bool] | None = None,
-    given: Callable[[Call, str], Expression | None] = lambda made, name: None,
-    chosen: Callable[[Call], Choice | None] = lambda call: None,
-    listed: Callable[[Item], tuple[Expression, tuple[Expression, ...]] | None] = lambda item: None,
-    keeps: Callable[[Attribute, Expression], bool] = lambda attribute, value: False,
-    apart: Callable[[Expression, Callee], bool] = lambda expression, callee: False,
-) -> Reading:
-    """What `function(*arguments)` does; loops are read where a Batch is among these.
-
-    `listed` says of an item of a list of things, at a place that is drawn, which place that is as an int, and what the
-    things are. `apart` says whether a function that cannot be read through may be called as it is: then its call is
-    Apart.
-
-    Raises UnreadableError, as `decide` may for what it cannot tell.
-
-    Whatever is evaluated is part of what is given, of what is loose, or of a condition, asserted or not.
-    """
-    check_python()
-    if type(function) is not FunctionType:
-        raise UnreadableError(f"is a {type(function).__name__}, not a plain function")
-    reader = Reader(decide, callee, value or _unknown, Batch() in arguments, draws, given, chosen, listed, keeps, apart)
-    result = reader.run(Callee(function, Itself(), arguments))
-    if draws is not None:
-        return _reading(reader, result, reader.through)
-    wholes = [result, *(condition for condition, _ in (*reader.conditions, *reader.asserted))]
-    known = {id(part) for whole in (*wholes, *reader.through) for part in parts_of(whole)}
-    loose = []
-    for each in reversed(reader.evaluated):  # what something is made of comes before it
-        if id(each) not in known and not isinstance(each, Display | Mapping):
-            loose.append(each)
-            known |= set(map(id, parts_of(each)))
-    return _reading(reader, result, loose)
-
-
-def _reading(reader: Reader, result: Expression, loose: list[Expression]) -> Reading:
-    return Reading(
-        result,
-        tuple(reader.evaluated),
-        tuple(loose),
-        tuple(reader.again),
-        tuple(reader.conditions),
-        tuple(reader.extents),
-        reader.places,
-        tuple(reader.imports),
-        tuple(reader.asserted),
-    )
-
-
 def _unknown(expression: Expression) -> Any:
     raise UnreadableError(f"goes over {expression}")
 
 
+@dataclass(eq=False)
 class Reader:
-    """What is found out while functions are read."""
+    """Reads a function, and those that it calls: `read` may be called once.
 
-    def __init__(
-        self,
-        decide: Callable[[Expression], bool],
-        callee: Callable[[Expression], Callee | None],
-        value: Callable[[Expression], Any],
-        samples: bool,
-        draws: Callable[[Expression], bool] | None,
-        given: Callable[[Call, str], Expression | None],
-        chosen: Callable[[Call], Choice | None],
-        listed: Callable[[Item], tuple[Expression, tuple[Expression, ...]] | None],
-        keeps: Callable[[Attribute, Expression], bool],
-        apart: Callable[[Expression, Callee], bool],
-    ) -> None:
-        """`samples`: loops go through those of a batch."""
-        self.keeps, self.apart = keeps, apart
+    decide, callee, value, draws, given, keeps  as the package says
+    chosen  what a call draws of a list
+    listed  of an item of a list of things, at a place that is drawn: which place that is as an int, and the things
+    apart   whether a function that cannot be read through may be called as it is: then its call is Apart
+
+    decide, callee and value may raise UnreadableError for what they cannot tell.
+    """
+
+    decide: Callable[[Expression], bool]
+    callee: Callable[[Expression], Callee | None] = lambda expression: None
+    value: Callable[[Expression], Any] = _unknown
+    draws: Callable[[Expression], bool] | None = None
+    given: Callable[[Call, str], Expression | None] = lambda made, name: None
+    chosen: Callable[[Call], Choice | None] = lambda call: None
+    listed: Callable[[Item], tuple[Expression, tuple[Expression, ...]] | None] = lambda item: None
+    keeps: Callable[[Attribute, Expression], bool] = lambda attribute, value: False
+    apart: Callable[[Expression, Callee], bool] = lambda expression, callee: False
+
+    def __post_init__(self) -> None:
         self.kept: dict[Expression, Expression] = {}  # attributes that were set, and to what
-        self.decide, self.callee, self.value, self.draws, self.given = decide, callee, value, draws, given
-        self.chosen, self.listed = chosen, listed
         self.numbers = itertools.count()
         self.choices: set[int] = set()  # numbers of what is one of the things that were drawn of a list
         self.running: list[Machine] = []  # each called by the one before it
-        self.samples, self.looping = samples, False
+        self.samples = self.looping = False  # loops go through the samples of a batch; one does now
         self._used: list[Expression] = []
         self.again: list[Expression] = []
         self._before = 0  # what was evaluated before the loop
@@ -144,6 +94,33 @@ class Reader:
         self.imports: list[str] = []
         self.steps = 0
         self._depth = 0
+
+    def read(self, function: Any, arguments: tuple[Expression, ...] = (Itself(), Index())) -> Reading:
+        """What `function(*arguments)` does; loops are read where a Batch is among these. Raises UnreadableError.
+
+        Whatever is evaluated is part of what is given, of what is loose, or of a condition, asserted or not.
+        """
+        check_python()
+        if type(function) is not FunctionType:
+            raise UnreadableError(f"is a {type(function).__name__}, not a plain function")
+        self.samples = Batch() in arguments
+        result = self.run(Callee(function, Itself(), arguments))
+        loose = self.through if self.draws is not None else self._loose(result)
+        return Reading(
+            result, tuple(self.evaluated), tuple(loose), tuple(self.again), tuple(self.conditions),
+            tuple(self.extents), self.places, tuple(self.imports), tuple(self.asserted),
+        )  # fmt: skip
+
+    def _loose(self, result: Expression) -> list[Expression]:
+        """What was evaluated, and is part of nothing that counts."""
+        wholes = [result, *(condition for condition, _ in (*self.conditions, *self.asserted)), *self.through]
+        known = {id(part) for whole in wholes for part in parts_of(whole)}
+        loose = []
+        for each in reversed(self.evaluated):  # what something is made of comes before it
+            if id(each) not in known and not isinstance(each, Display | Mapping):
+                loose.append(each)
+                known |= set(map(id, parts_of(each)))
+        return loose
 
     def begin(self) -> None:
         """Begins with a loop. Raises UnreadableError if it is within another."""

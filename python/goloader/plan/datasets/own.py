@@ -32,11 +32,11 @@ from ..bytecode import (
     Mapping,
     Module,
     Name,
+    Reader,
     Reading,
     UnreadableError,
     extent_of,
     parts_of,
-    read,
 )
 from ..look import in_class, in_classes, is_a, parents
 from ..look import name_of as look_name
@@ -134,7 +134,8 @@ class OwnCode:
             raise self.unread(error) from None
 
     def _reading(self) -> Reading:
-        return read(self._function, self._decide, self._callee, self.means, self.arguments, keeps=self._keeps)
+        reader = Reader(self._decide, self._callee, self.means, keeps=self._keeps)
+        return reader.read(self._function, self.arguments)
 
     def _keeps(self, attribute: Attribute, value: Expression) -> bool:
         """Whether a value that the code sets an attribute of the dataset to is a file that it opens for reading, an

@@ -36,11 +36,11 @@ from ...bytecode import (
     Item,
     Mapping,
     Name,
+    Reader,
     Reading,
     Several,
     UnreadableError,
     parts_of,
-    read,
 )
 from ...look import hiding, in_class, is_a
 from ...originals import is_original, module_of
@@ -114,19 +114,11 @@ class ScriptCode(OwnCode):
         return True
 
     def _reading(self) -> Reading:
-        return read(
-            self._function,
-            self._decide,
-            self._callee,
-            self.means,
-            self.arguments,
-            draws=self._draws,
-            given=self._given,
-            chosen=self.chosen,
-            listed=self._listed,
-            keeps=self._keeps,
-            apart=self._apart,
-        )
+        reader = Reader(
+            self._decide, self._callee, self.means, self._draws, self._given, self.chosen, self._listed, self._keeps,
+            self._apart,
+        )  # fmt: skip
+        return reader.read(self._function, self.arguments)
 
     @property
     def opens_images(self) -> int:
@@ -200,7 +192,7 @@ class ScriptCode(OwnCode):
         function = in_class(type(whole), "__len__") if is_plain(whole) else None
         if type(function) is not FunctionType or is_left(function):
             return None
-        reading = read(function, self._decide, arguments=(of,))
+        reading = Reader(self._decide).read(function, (of,))
         self._keep(Attribute(of, "__len__"), function)
         match reading.result:
             case _ if reading.loose or reading.conditions:
