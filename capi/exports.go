@@ -701,6 +701,23 @@ func go_join(rank, ranks, cores C.int32_t, errOut *C.gl_error) (status C.gl_stat
 	return C.GL_OK
 }
 
+//export go_common
+func go_common(name *C.char, bytes C.int64_t, outFD *C.int32_t, errOut *C.gl_error) (status C.gl_status) {
+	defer guard(&status, errOut)
+	if bytes <= 0 {
+		return report(fmt.Errorf("%d bytes: %w", bytes, errArgument), errOut)
+	}
+	memory, err := node.Named(C.GoString(name), int64(bytes), nil)
+	if err == nil {
+		err = memory.Reserve(0, int64(bytes))
+	}
+	if err != nil {
+		return report(err, errOut)
+	}
+	*outFD = C.int32_t(memory.FD())
+	return C.GL_OK
+}
+
 //export go_settle
 func go_settle(timeoutMs C.int32_t, errOut *C.gl_error) (status C.gl_status) {
 	defer guard(&status, errOut)

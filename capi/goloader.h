@@ -500,6 +500,13 @@ gl_status gl_close(gl_handle handle, gl_error *err);
  * Fails with GL_BAD_ARGUMENT where the ranks cannot find each other: each then has its share. */
 gl_status gl_join(int32_t rank, int32_t ranks, int32_t cores, gl_error *err);
 
+/* gl_common gives memory that processes of this machine have by its name, zeroed by the first that asks: those that one
+ * process has started, or one of which started the others.
+ *   name   with the size it says what is in it
+ *   bytes  its size, above 0
+ *   fd     to be mapped, once or more, and never closed */
+gl_status gl_common(const char *name, int64_t bytes, int32_t *fd, gl_error *err);
+
 /* gl_settle waits until no seek index is being written, at most so long: for who is about to exit.
  *   err     on GL_OK a warning of what could not be written, or not in that time, or an empty text */
 gl_status gl_settle(int32_t timeout_ms, gl_error *err);

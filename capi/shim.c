@@ -258,6 +258,11 @@ gl_status gl_join(int32_t rank, int32_t ranks, int32_t cores, gl_error *err) {
     return go_join(rank, ranks, cores, err);
 }
 
+gl_status gl_common(const char *name, int64_t bytes, int32_t *fd, gl_error *err) {
+    ENTER(err);
+    return go_common((char *)name, bytes, fd, err);
+}
+
 gl_status gl_settle(int32_t timeout_ms, gl_error *err) {
     ENTER(err);
     return go_settle(timeout_ms, err);

@@ -14,14 +14,17 @@ import (
 // stale, a connection that broke off. All other errors come at once.
 //
 //	pauses  before each try, of which up to a half is left out by chance, so that readers which failed together do not
-//	        come back together; 10 and 100 ms if there are none. A server that names a time (After) is given that, at most
+//	        come back together; FilePauses if there are none. A server that names a time (After) is given that, at most
 //	        afterMax
 func Retry(store Store, pauses ...time.Duration) Store {
 	if len(pauses) == 0 {
-		pauses = []time.Duration{10 * time.Millisecond, 100 * time.Millisecond}
+		pauses = FilePauses
 	}
 	return &retrying{store, pauses}
 }
+
+// FilePauses are Retry's for file systems.
+var FilePauses = []time.Duration{10 * time.Millisecond, 100 * time.Millisecond}
 
 // RemotePauses are Retry's for a Remote: 11 s in all at the longest. A store that asks for less traffic (503 Slow Down)
 // wants seconds.

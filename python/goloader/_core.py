@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, NoReturn, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _cores, _lease, _native, _remote
+from . import _cores, _lease, _native, _ranks, _remote
 from .arrays.chunked_array import Chunks
 from .arrays.table_column import Parts
 from .plan import Plan
@@ -312,8 +312,11 @@ class Run:
         error, and StackError if samples differ in shape; the next call then goes on with the next batch.
         """
         deadline = time.monotonic() + timeout if timeout else None
+        begun = None
         while True:
             status = self._lib.gl_next(self._handle, *self._received)
+            if begun is not None and status <= _native.OK:
+                _ranks.came()
             if status <= _native.OK and self._lent:
                 self._lent.popleft()
             if status < _native.OK:
@@ -330,8 +333,11 @@ class Run:
                     self._answer(helper, self._ask)
                 except LateError:
                     return None
-            elif not self._wait(deadline):
-                return None
+            else:
+                begun = begun or time.monotonic()
+                _ranks.waits(begun)
+                if not self._wait(deadline):
+                    return None
 
     @property
     def taken(self) -> int:

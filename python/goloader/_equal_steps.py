@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import torch
 from torch import distributed
 
-from . import profile
+from . import _ranks, profile
 from .adapters.torch import default_store, group_timeout
 from .on_error import OnError
 from .plan import Row, samplers
@@ -79,6 +79,7 @@ def equal(loader: DataLoader[Any], begin: Callable[[], Iterator[Any]]) -> Iterat
     Raises ValueError if ranks have different arguments.
     """
     loader.__dict__.pop("padded", None)
+    _ranks.join(load=True)
     mine = loader.equal_steps, batches_of(loader)
     told: list[Any] = [None] * distributed.get_world_size()
     distributed.all_gather_object(told, mine, _group())
@@ -228,4 +229,6 @@ def _roll_call(step: int) -> str:
             time.sleep(0.05)
     except Exception as error:  # the process that keeps the store may be the one that is gone
         return f"the ranks cannot be asked, {type(error).__name__}: {error}"
-    return f"rank {', '.join(map(str, missing))} does not answer" if missing else "all ranks answer"
+    here = {each.rank: f" ({each})" for each in _ranks.told()}
+    named = ", ".join(f"{rank}{here.get(rank, '')}" for rank in missing)
+    return f"rank {named} does not answer" if missing else "all ranks answer"

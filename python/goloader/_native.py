@@ -184,6 +184,7 @@ _LONG = {
     "gl_close": (c_int32, [c_int64, POINTER(Error)]),
     "gl_observe": (c_int32, [c_int32, POINTER(Error)]),
     "gl_join": (c_int32, [c_int32, c_int32, c_int32, POINTER(Error)]),
+    "gl_common": (c_int32, [c_char_p, c_int64, POINTER(c_int32), POINTER(Error)]),
     "gl_settle": (c_int32, [c_int32, POINTER(Error)]),
     "gl_seeds": (c_int32, [c_uint64, c_int64, c_void_p, c_int64, POINTER(Error)]),
     "gl_weighted_open": (c_int32, [c_void_p, c_int32, c_int64, POINTER(c_int64), POINTER(Error)]),

@@ -15,11 +15,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import _cores, _table, _told
+from . import _cores, _ranks, _table, _told
 from ._errors import ForkedError
+from ._ranks import Rank
 from .adapters.python import ForkLock
 
-__all__ = ["Clock", "Slow", "Stage", "Stats"]
+__all__ = ["Clock", "Rank", "Slow", "Stage", "Stats"]
 
 # What happens to samples in Go's workers, and which of it keeps a core busy.
 _WORK = ("read", "decode", "op", "gather")
@@ -28,6 +29,8 @@ _BUSY = ("decode", "op", "gather")
 _SLOWEST_MAX, _SHOWN = 8, 3
 # A consumer that waits for less of its time is not held up.
 _WAITS_MIN = 0.05
+# A rank waits longer than others, if it does for so much more of its time; and a batch that takes so long is told of.
+_MORE_MIN, _LONG_S = 0.1, 5.0
 # Work that keeps this share of the cores busy is what the batches wait for.
 _BUSY_MIN = 0.6
 # Of Stats, numbers that add up, by what the core calls them.
@@ -147,6 +150,7 @@ class Stats:
     slowest      the samples that took Go longest, by the names of their files, the slowest first
     cache        of the dataset's cache, for all its loaders in this process: reads served from memory ("ram_hits") and
                  from disk ("disk_hits"), "misses", "ram_bytes" and "disk_bytes"
+    ranks        of a job with several ranks on this machine, how each gets on with all its loaders: docs/distributed.md
     """
 
     batches: int = 0
@@ -168,6 +172,7 @@ class Stats:
     bad_samples: Mapping[str, int] = field(default_factory=dict)
     slowest: tuple[Slow, ...] = ()
     cache: Mapping[str, int] = field(default_factory=dict)
+    ranks: tuple[Rank, ...] = ()
 
     @property
     def busy(self) -> dict[str, float]:
@@ -197,9 +202,31 @@ class Stats:
         whole = self.waited_s + self.away_s
         text = f"{_seconds(whole)}, waited {_seconds(self.waited_s)} ({self.waited:.0%}) for data"
         if self.waited >= _WAITS_MIN:
-            return f"{text}: {self._bottleneck()}"
+            return f"{text}: {self._bottleneck()}{self._beside()}"
         few = f" ({self.workers} of {self.num_workers} workers at work)" if 0 < self.workers < self.num_workers else ""
-        return f"{text}: the loader keeps up{few}"
+        return f"{text}: the loader keeps up{few}{self._beside()}"
+
+    def _beside(self) -> str:
+        """What differs among the ranks of this machine."""
+        mine = [each for each in self.ranks if each.is_this]
+        others = [each for each in self.ranks if not each.is_this]
+        if not mine or not others:
+            return ""
+        for each in others:
+            if each.state != "runs":
+                return f"; rank {each.rank}, {each}"
+        late = max(others, key=lambda each: each.waits_s)
+        if late.waits_s >= _LONG_S:
+            return f"; rank {late.rank} has waited for a batch for {_seconds(late.waits_s)}"
+        slow = max(others, key=lambda each: each.waited)
+        if slow.waited >= mine[0].waited + _MORE_MIN:
+            return (
+                f"; rank {slow.rank} waits for data longest of the ranks here, {slow.waited:.0%} of its time, this "
+                f"rank {mine[0].waited:.0%}: where ranks step together, all wait for it"
+            )
+        if mine[0].waited >= slow.waited + _MORE_MIN:
+            return f"; the other ranks here wait less ({slow.waited:.0%} at most, this rank {mine[0].waited:.0%})"
+        return ""
 
     def _bottleneck(self) -> str:
         drawn = self.stages.get("sampler", Stage())
@@ -325,8 +352,8 @@ class Counting(Protocol):
         """gl_stats's; {} if there are none."""
 
 
-# Moments that are kept until they are counted.
-MOMENTS_MAX = 1 << 13
+# Moments that are kept until they are counted; one of several ranks counts them about so often, to tell the others.
+MOMENTS_MAX, _TOLD_EVERY_S = 1 << 13, 1.0
 _NEVER = math.nan
 _lock = ForkLock()
 
@@ -337,7 +364,7 @@ class Clock:
     watched  for a profile, of one or of all: "iter", "next" or "over", and when each was called and came back, by
              perf_counter
     moments  when next() was called and when it came back, by turns, of the batches that are not counted yet. Whoever
-             takes a batch adds both at once, since several threads may, and calls took() if there are MOMENTS_MAX or
+             takes a batch adds both at once, since several threads may, and calls took() if there are `most` or
              somebody watches
     """
 
@@ -350,6 +377,8 @@ class Clock:
         # Of iter() its seconds, as there is no batch before, and of the sampler's batches theirs. All these are counted
         # when somebody looks, or when they are many: an epoch may be short.
         self.moments: list[float] = []
+        self.most = MOMENTS_MAX
+        self._tells, self._counted = False, _NEVER  # other ranks, and when
         self._begun: list[float] = []
         self._drawn: list[float] = []
         self._left = _NEVER
@@ -372,6 +401,9 @@ class Clock:
     def begin(self, num_workers: int) -> None:
         """An epoch begins."""
         self.num_workers = num_workers
+        self._tells = _ranks.are_several()
+        self.most = 2 if self._tells else MOMENTS_MAX
+        self._counted = time.perf_counter()
         self._keep(_NEVER, _NEVER)
         self._before = self.stats() if _told.log.isEnabledFor(logging.INFO) else None
 
@@ -386,7 +418,7 @@ class Clock:
         """next() has given a batch, whose moments are in `moments`: these are many, or somebody watches."""
         if self.watched is not None:
             self.watched.append(("next", asked, given))
-        if len(self.moments) >= MOMENTS_MAX:
+        if len(self.moments) >= self.most:
             self._count()
 
     def over(self, asked: float) -> None:
@@ -427,10 +459,24 @@ class Clock:
             asked, given = np.fromiter(moments, np.float64, len(moments)).reshape(-1, 2).T
             # Nothing is between two epochs.
             left = np.concatenate(([self._left], given))
-            self._away += float(np.nansum((asked - left[:-1]).clip(0)))
+            away = float(np.nansum((asked - left[:-1]).clip(0)))
+            self._away += away
             self._left = float(left[-1])
             waits = given - asked
-            self._next = self._next.plus(Stage.of(waits[~np.isnan(waits)]))
+            waits = waits[~np.isnan(waits)]
+            self._next = self._next.plus(Stage.of(waits))
+            if self._tells:
+                self._tell(waits.size, sum(begun) + float(waits.sum()), away)
+
+    def _tell(self, batches: int, waited: float, away: float) -> None:
+        """Tells other ranks, and sets when to count the next time: batches may come slower than before."""
+        now = time.perf_counter()
+        if batches:
+            often = int(2 * batches * _TOLD_EVERY_S / max(now - self._counted, 1e-6))
+            self.most = min(max(often, 2), 4 * self.most, MOMENTS_MAX)
+            self._counted = now
+        if batches or waited or away:
+            _ranks.add(batches, waited, away)
 
     def stats(self) -> Stats:
         """All that was measured so far."""
@@ -443,6 +489,7 @@ class Clock:
             away_s=self._away,
             num_workers=self.num_workers,
             cores=_cores.share(),
+            ranks=_ranks.told(),
             stages={
                 "iter": self._iter,
                 "next": self._next,

@@ -20,6 +20,8 @@ import torchvision.transforms as T
 from torch.utils.data import ConcatDataset, DataLoader
 from torchvision.datasets import ImageFolder
 
+import goloader
+
 PACKAGE = Path(__file__).parents[2] / "python"
 
 # A rank on a machine of 8 cores. After each epoch it prints how many workers might work in most of it, and a sum.
@@ -49,17 +51,18 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 Start = Callable[[int], subprocess.Popen[str]]
+StartRank = Callable[..., subprocess.Popen[str]]
 
 
 @pytest.fixture
-def start(root: Path) -> Iterator[Start]:
-    """Starts a rank of two."""
+def start_rank() -> Iterator[StartRank]:
+    """Starts a rank of two, by its program, its number, and arguments."""
     started = []
 
-    def rank(number: int) -> subprocess.Popen[str]:
+    def rank(program: str, number: int, *arguments: str) -> subprocess.Popen[str]:
         environment = {"PYTHONPATH": str(PACKAGE), "LOCAL_RANK": str(number), "LOCAL_WORLD_SIZE": "2"}
         process = subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-c", _RANK, str(root)],
+            [sys.executable, "-W", "ignore", "-c", program, *arguments],
             env=os.environ | environment,
             stdout=subprocess.PIPE,
             text=True,
@@ -72,6 +75,11 @@ def start(root: Path) -> Iterator[Start]:
         with suppress(ProcessLookupError):
             process.send_signal(signal.SIGKILL)
         process.communicate()
+
+
+@pytest.fixture
+def start(start_rank: StartRank, root: Path) -> Start:
+    return lambda number: start_rank(_RANK, number, str(root))
 
 
 @pytest.mark.slow
@@ -152,3 +160,58 @@ def test_what_one_rank_learned_of_a_file_another_knows(root: Path, tmp_path: Pat
         hits, own, files = map(int, each.communicate()[0].split())
         assert own < files == 12, "it saw the same files again"
         assert hits == files
+
+
+# A rank of two: the second one's samples take long. It prints what it is told of the ranks, again and again.
+_TELLS = """
+import os, sys, time, torch
+from goloader import DataLoader, TensorDataset
+from torch.utils.data import Dataset
+class Late(Dataset):
+    def __len__(self): return 1000
+    def __getitem__(self, index):
+        time.sleep(0.02)
+        return index
+late = os.environ["LOCAL_RANK"] == "1"
+loader = DataLoader(Late() if late else TensorDataset(torch.arange(1000)), 2, num_workers=1)
+assert loader.explain().native != late
+parent = os.getppid()
+while os.getppid() == parent:
+    for _ in loader:
+        time.sleep(0.002 if late else 0.05)
+        ranks = [f"{each.rank} {each.waited > 0.5} {each.is_this} {each.state}" for each in loader.stats().ranks]
+        print(loader.stats().verdict, *ranks, sep=" | ", flush=True)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_a_rank_that_waits_for_its_data_is_named_by_the_other(start_rank: StartRank) -> None:
+    def until(process: subprocess.Popen[str], *parts: str) -> None:
+        assert process.stdout is not None
+        end, line = time.monotonic() + 40, ""
+        for line in process.stdout:
+            if all(part in line for part in parts):
+                return
+            assert time.monotonic() < end, line
+        pytest.fail(f"it ended with {process.wait()}, {line}")
+
+    fast, slow = start_rank(_TELLS, 0), start_rank(_TELLS, 1)
+    named = "the loader keeps up; rank 1 waits for data longest of the ranks here, "
+    until(fast, named, "| 0 False True runs | 1 True False runs")
+    until(slow, "; the other ranks here wait less (", "| 0 False False runs | 1 True True runs")
+    slow.send_signal(signal.SIGSTOP)
+    until(fast, f"; rank 1, process {slow.pid} is stopped | 0 False True runs | 1 ")
+    slow.send_signal(signal.SIGCONT)
+    until(fast, named)
+    slow.send_signal(signal.SIGKILL)
+    until(fast, f"; rank 1, process {slow.pid} has ended | ")
+    again = start_rank(_TELLS, 1)
+    until(fast, named)
+    until(again, "; the other ranks here wait less (")
+
+
+def test_alone_it_is_told_of_no_ranks() -> None:
+    loader = goloader.DataLoader(goloader.TensorDataset(torch.arange(8)), 2)
+    list(loader)
+    assert loader.stats().ranks == ()

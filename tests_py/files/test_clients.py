@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import datetime
 import io
+import os
 import re
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -62,6 +63,8 @@ def server(serving: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     monkeypatch.setenv("GOLOADER_HEDGING", "off")  # requests are counted
     serving.asked.clear()
     Photos.at = serving.url
+    for name, value in (("AT", serving.url), ("KEY", KEY), ("SECRET", SECRET)):
+        monkeypatch.setenv(f"PHOTOS_{name}", value)
     yield serving
     s3fs.S3FileSystem.clear_instance_cache()
 
@@ -108,6 +111,55 @@ class Lazily(Photos):
         return Image.open(io.BytesIO(self.client.get_object(Bucket=self.bucket, Key=key)["Body"].read())).convert("RGB")
 
 
+class LazilyBySession(Photos):
+    def read(self, key: str) -> Any:
+        if self.client is None:
+            session = boto3.session.Session(aws_access_key_id=KEY, aws_secret_access_key=SECRET)
+            self.client = session.client("s3", endpoint_url=self.at)
+        return Image.open(io.BytesIO(self.client.get_object(Bucket=self.bucket, Key=key)["Body"].read())).convert("RGB")
+
+
+class WhereTheEnvironmentSays(Photos):
+    def read(self, key: str) -> Any:
+        if self.client is None:
+            self.client = boto3.client(
+                "s3", endpoint_url=os.environ["PHOTOS_AT"], aws_access_key_id=os.environ.get("PHOTOS_KEY", "nobody"),
+                aws_secret_access_key=os.getenv("PHOTOS_SECRET"), region_name=os.environ.get("PHOTOS_IN", "eu-west-1"),
+            )  # fmt: skip
+        return Image.open(io.BytesIO(self.client.get_object(Bucket=self.bucket, Key=key)["Body"].read())).convert("RGB")
+
+
+class ByResource(Photos):
+    def read(self, key: str) -> Any:
+        answer = self.client.Object(self.bucket, key).get()
+        return Image.open(io.BytesIO(answer["Body"].read())).convert("RGB")
+
+
+class ByNamesOfAResource(Photos):
+    def read(self, key: str) -> Any:
+        answer = self.client.Object(bucket_name=self.bucket, key=key).get()
+        return Image.open(answer["Body"]).convert("RGB")
+
+
+class ByBucketOfAResource(Photos):
+    def read(self, key: str) -> Any:
+        body = self.client.Bucket(self.bucket).Object(key).get()["Body"]
+        return Image.open(io.BytesIO(body.read())).convert("RGB")
+
+
+class ByBucket(Photos):
+    def read(self, key: str) -> Any:
+        return Image.open(io.BytesIO(self.client.Object(key).get()["Body"].read())).convert("RGB")
+
+
+class LazilyByBucket(Photos):
+    def read(self, key: str) -> Any:
+        if self.client is None:
+            made = boto3.resource("s3", endpoint_url=self.at, aws_access_key_id=KEY, aws_secret_access_key=SECRET)
+            self.client = made.Bucket(self.bucket)
+        return Image.open(io.BytesIO(self.client.Object(key).get()["Body"].read())).convert("RGB")
+
+
 class ByS3fs(Photos):
     def read(self, key: str) -> Any:
         with self.client.open(f"s3://{self.bucket}/{key}", "rb") as file:
@@ -139,6 +191,12 @@ class ByFsspec(Photos):
             return Image.open(file).convert("RGB")
 
 
+class PageByFsspec(Photos):
+    def read(self, key: str) -> Any:
+        with fsspec.open(f"{self.at}/{self.bucket}/{key}", "rb") as file:
+            return Image.open(file).convert("RGB")
+
+
 class BySmartOpen(Photos):
     def read(self, key: str) -> Any:
         with smart_open.open(f"s3://{self.bucket}/{key}", "rb", transport_params={"client": self.client}) as file:
@@ -160,6 +218,14 @@ def client(server: Server, **options: Any) -> Any:
     return boto3.client("s3", **({"endpoint_url": server.url} | KEYS | options))
 
 
+def resource(server: Server, **options: Any) -> Any:
+    return boto3.resource("s3", **({"endpoint_url": server.url} | KEYS | options))
+
+
+def bucket(server: Server) -> Any:
+    return resource(server).Bucket(BUCKET)
+
+
 def file_system(server: Server, **options: Any) -> Any:
     return s3fs.S3FileSystem(endpoint_url=server.url, key=KEY, secret=SECRET, **options)
 
@@ -170,9 +236,11 @@ def nobody(server: Server) -> None:
 
 SPELLINGS: list[tuple[type[Photos], Callable[[Server], Any]]] = [
     (ByBoto3, client), (OfBody, client), (Lazily, nobody), (ByS3fs, file_system), (ReadByS3fs, file_system),
-    (Cat, file_system), (LazilyByS3fs, nobody), (ByFsspec, nobody), (BySmartOpen, client),
+    (Cat, file_system), (LazilyByS3fs, nobody), (ByFsspec, nobody), (BySmartOpen, client), (LazilyBySession, nobody),
+    (WhereTheEnvironmentSays, nobody), (ByResource, resource), (ByNamesOfAResource, resource),
+    (ByBucketOfAResource, resource), (ByBucket, bucket), (LazilyByBucket, nobody),
 ]  # fmt: skip
-OF_THE_WEB: list[type[Photos]] = [ByRequests, ByUrllib]
+OF_THE_WEB: list[type[Photos]] = [ByRequests, ByUrllib, PageByFsspec]
 
 
 UNKNOWN = "UnidentifiedImageError"
@@ -223,9 +291,10 @@ def test_pages_are_those_of_the_code(
     monkeypatch.setenv("HOME", str(tmp_path))  # without a .netrc
     keys = put_for_the_web(server)
     check(Program(loader_of(kind(None, keys), batch_size=2)))
-    assert same_errors(kind(None, [*keys, "web/none.png"]), 0) == ["HTTPError" if kind is ByUrllib else UNKNOWN]
+    error = {ByUrllib: "HTTPError", PageByFsspec: "FileNotFoundError"}.get(kind, UNKNOWN)
+    assert same_errors(kind(None, [*keys, "web/none.png"]), 0) == [error]
     (tmp_path / ".netrc").write_text("")
-    assert goloader.DataLoader(kind(None, keys), 2).explain().native == (kind is ByUrllib)
+    assert goloader.DataLoader(kind(None, keys), 2).explain().native == (kind is not ByRequests)
 
 
 def test_go_asks_once_for_each_object(server: Server) -> None:
@@ -304,18 +373,43 @@ def replaced(server: Server) -> Any:
     return made
 
 
+def hooked_resource(server: Server) -> Any:
+    made = resource(server)
+    made.meta.client.meta.events.register("before-send.s3", lambda **_: None)
+    return made
+
+
+def replaced_in(made: Any) -> Any:
+    made.Object = lambda *_: None
+    return made
+
+
 @pytest.mark.parametrize(
     ("kind", "client_of", "why"),
     [
         (ByBoto3, hooked, "a hook of its own, test_clients"),
         (ByBoto3, replaced, "get_object was replaced"),
+        (ByResource, hooked_resource, "a hook of its own, test_clients"),
+        (ByResource, lambda server: replaced_in(resource(server)), "Object was replaced"),
+        (ByBucket, lambda server: replaced_in(bucket(server)), "Object was replaced"),
         (ByBoto3, lambda server: client(server, config=Config(signature_version="s3")), "signs by s3"),
         (ByBoto3, lambda server: client(server, config=Config(s3={"addressing_style": "virtual"})), "virtual"),
         (ByBoto3, lambda server: client(server, config=Config(proxies={"http": "127.0.0.1:9"})), "a proxy"),
         (ByS3fs, lambda server: file_system(server, requester_pays=True), "requester_pays=True"),
         (ByS3fs, lambda server: file_system(server, s3_additional_kwargs={"SSECustomerKey": "k"}), "SSECustomerKey"),
     ],
-    ids=["hook", "replaced", "signer", "virtual", "proxy", "requester pays", "SSE-C"],
+    ids=[
+        "hook",
+        "replaced",
+        "resource's hook",
+        "replaced in it",
+        "in a bucket",
+        "signer",
+        "virtual",
+        "proxy",
+        "requester pays",
+        "SSE-C",
+    ],
 )
 def test_what_a_client_does_beyond_reading_is_left_to_it(
     server: Server, kind: type[Photos], client_of: Any, why: str
@@ -348,6 +442,29 @@ def test_keys_that_libraries_take_for_more_are_left_to_python(server: Server) ->
     server.put("train/a*.jpg", b"")
     assert not goloader.DataLoader(ByS3fs(file_system(server), ["train/a*.jpg"])).explain().native
     assert goloader.DataLoader(ByBoto3(client(server), ["train/a*.jpg"])).explain().native
+
+
+@pytest.mark.parametrize("kind", [Lazily, LazilyBySession, LazilyByBucket, LazilyByS3fs])
+def test_an_error_that_has_the_code_make_its_client_leaves_the_rest_to_go(server: Server, kind: type[Photos]) -> None:
+    dataset = kind(None, [*names()[:2], "train/broken.jpg", *names()[2:] * 4])
+    loader: Any = goloader.DataLoader(dataset, 1)
+    given, iterator = 0, iter(loader)
+    while True:
+        try:
+            next(iterator)
+        except StopIteration:
+            break
+        except Exception as error:
+            assert type(error).__name__ == UNKNOWN
+        else:
+            given += 1
+    assert dataset.client is not None
+    assert given == loader.stats().samples == len(dataset) - 1
+    seen: list[str] = []
+    if kind is Lazily:  # it is what the code makes until it is changed
+        dataset.client.meta.events.register("before-send.s3", lambda **_: seen.append("sent"))
+        next(iter(loader))
+        assert seen == ["sent"]
 
 
 def test_a_client_that_changes_is_seen_to(server: Server) -> None:

@@ -127,7 +127,8 @@ def compared(rank: int, place: Path) -> Any:
 
 
 def failed(rank: int, place: Path, how: str) -> str:
-    """What is raised where rank 1 fails at its second step, is gone or stopped, has nothing or another argument."""
+    """What is raised where rank 1 fails at its second step, is gone or stopped, waits for a worker process that is, has
+    nothing or another argument."""
 
     class Failing(Stream):
         def __iter__(self) -> Iterator[int]:
@@ -135,7 +136,8 @@ def failed(rank: int, place: Path, how: str) -> str:
                 if rank == 1 and number == 104:
                     if how == "gone":
                         os._exit(0)
-                    if how == "hangs":
+                    if how in ("hangs", "waits"):
+                        (place / "stopped").write_text(str(os.getpid()))
                         os.kill(os.getpid(), signal.SIGSTOP)
                     raise OSError("number 104")
                 yield number
@@ -143,23 +145,23 @@ def failed(rank: int, place: Path, how: str) -> str:
     numbers = range(rank * 100, rank * 100 + (0 if how == "empty" and rank == 1 else 20))
     policy: Any = "truncate" if how == "other" and rank == 1 else "pad"
     try:
-        list(DataLoader(Failing(numbers), 2, equal_steps=policy))
+        list(DataLoader(Failing(numbers), 2, num_workers=how == "waits", equal_steps=policy))
     except Exception as error:
         return "\n".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())])
     return ""
 
 
 def main(how: str, place: Path) -> None:
-    distributed.init_process_group("gloo", timeout=timedelta(seconds=8 if how == "hangs" else 120))
+    distributed.init_process_group("gloo", timeout=timedelta(seconds=8 if how in ("hangs", "waits") else 120))
     rank = distributed.get_rank()
     (place / f"pid-{rank}").write_text(str(os.getpid()))
     told = compared(rank, place) if how == "compared" else [failed(rank, place, each) for each in how.split(",")]
     (place / f"result-{rank}.json").write_text(json.dumps(told))
-    if how == "hangs" and rank == 0:
+    if how in ("hangs", "waits") and rank == 0:
         end = time.monotonic() + 60
         while not (place / "result-2.json").exists() and time.monotonic() < end:
             time.sleep(0.1)
-        os.kill(int((place / "pid-1").read_text()), signal.SIGCONT)
+        os.kill(int((place / "stopped").read_text()), signal.SIGCONT)
     os._exit(0)  # a group with a rank that is gone cannot be ended
 
 

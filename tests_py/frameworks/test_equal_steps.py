@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -69,14 +70,22 @@ def test_ranks_that_fail_or_are_gone_are_named(tmp_path: Path) -> None:
     assert set(empty) == {f'RuntimeError: no step 0 in this rank, for others have failed:\nrank 1: {why} "truncate"'}
     assert set(other) == {"ValueError: all ranks need the same equal_steps, but have 'pad', 'truncate'"}
     for each in gone:
-        assert each.startswith("RuntimeError") and "equal_steps, step 2: rank 1 does not answer" in each
+        assert each.startswith("RuntimeError") and named(tmp_path, "has ended") in each
+
+
+def named(place: Path, doing: str) -> str:
+    return f"equal_steps, step 2: rank 1 (process {(place / 'pid-1').read_text()} {doing}) does not answer"
 
 
 @pytest.mark.slow
-def test_a_rank_that_is_stopped_is_named_after_the_timeout_of_the_group(tmp_path: Path) -> None:
-    told = ranks("hangs", tmp_path)
+@pytest.mark.parametrize(("how", "doing"), [("hangs", "is stopped"), ("waits", r"has waited for a batch for \d+ s")])
+def test_a_rank_that_does_not_go_on_is_named_after_the_timeout_of_the_group(
+    how: str, doing: str, tmp_path: Path
+) -> None:
+    told = ranks(how, tmp_path)
     for (said,) in (told[0], told[2]):
-        assert said.startswith("RuntimeError") and "equal_steps, step 2: rank 1 does not answer" in said
+        assert said.startswith("RuntimeError")
+        assert re.search(re.escape(named(tmp_path, "...")).replace(re.escape("..."), doing), said), said
 
 
 def test_with_one_rank_it_is_the_loaders_own_length() -> None:

@@ -48,8 +48,11 @@ const (
 	sweepPause = 10 * time.Minute
 	// After a failure, or when there was no room, nothing is written for so long.
 	writePause = 5 * time.Second
-	// Another process is waited for so long: to read an entry, and to change the account.
-	readWait, accountWait = 30 * time.Second, 2 * time.Second
+	// Another process is waited for so long to read an entry: some times what reads took here lately, within these limits.
+	// One that takes longer may be stopped, or hang, and whoever waits then reads by itself.
+	waitMin, waitMax, waitReads = 500 * time.Millisecond, 30 * time.Second, 10
+	// To change the account it is waited for so long.
+	accountWait = 2 * time.Second
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -59,6 +62,7 @@ type disk struct {
 	limit  int64
 	hits   atomic.Int64
 	paused atomic.Int64 // until then, ns since 1970, nothing is written
+	pace   atomic.Int64 // ns that reads of what was not here took lately
 
 	mu     sync.Mutex // of the account among this process's goroutines
 	swept  time.Time
@@ -118,8 +122,10 @@ func (d *disk) read(ctx context.Context, e entry, buf *source.Buffer, next next)
 		_ = os.Remove(place)
 		return stamp, true, err
 	}
-	begin := buf.Len()
+	begin, asked := buf.Len(), time.Now()
 	stamp, keep, err := next()
+	pace := d.pace.Load()
+	d.pace.Store(pace + (int64(time.Since(asked))-pace)/4)
 	if err != nil || !keep || !d.put(file, e, stamp, buf.Slice(begin, buf.Len())) {
 		_ = os.Remove(place)
 	}
@@ -183,7 +189,7 @@ func checksum(head, content []byte) uint32 {
 
 // begin takes the file that an entry is to be written into, as soon as no other process has it; nil if it cannot be had.
 func (d *disk) begin(ctx context.Context, place string) *os.File {
-	deadline := time.Now().Add(readWait)
+	deadline := time.Now().Add(min(waitMax, max(waitMin, waitReads*time.Duration(d.pace.Load()))))
 	for time.Now().Before(deadline) {
 		file, err := os.OpenFile(place, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o666)
 		if err != nil {

@@ -209,16 +209,31 @@ type lister struct {
 }
 
 // list gives a directory's files that have one of the extensions, sorted, and the names of its subdirectories; nil if
-// it cannot be read, or not to its end.
+// it cannot be read, or not to its end, and that does not pass.
 func (r *lister) list(ctx context.Context, path []byte, extensions []string) (*listing, [][]byte, error) {
+	found, below, err := r.try(ctx, path, extensions)
+	err = source.Again(ctx, source.FilePauses, err, func() error {
+		found, below, err = r.try(ctx, path, extensions)
+		return err
+	})
+	if errors.Is(err, source.ErrUnreadable) {
+		return nil, nil, nil
+	}
+	return found, below, err
+}
+
+func (r *lister) try(ctx context.Context, path []byte, extensions []string) (*listing, [][]byte, error) {
+	unreadable := func(err error) (*listing, [][]byte, error) {
+		return nil, nil, fmt.Errorf("%s: %w: %w", path, source.ErrUnreadable, err)
+	}
 	fd, err := unix.Open(string(path), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, nil, nil
+		return unreadable(err)
 	}
 	defer unix.Close(fd)
 	var stat unix.Stat_t
 	if err := unix.Fstat(fd, &stat); err != nil {
-		return nil, nil, nil
+		return unreadable(err)
 	}
 	if r.buffer == nil {
 		r.buffer = make([]byte, 256<<10)
@@ -234,7 +249,7 @@ func (r *lister) list(ctx context.Context, path []byte, extensions []string) (*l
 			continue
 		}
 		if err != nil {
-			return nil, nil, nil
+			return unreadable(err)
 		}
 		if n == 0 {
 			break

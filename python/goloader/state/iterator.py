@@ -11,7 +11,6 @@ from .. import profile
 from .._told import users
 from ..adapters.torch import BaseIterator, begin, called_by, profiled
 from ..on_error import Losses
-from ..stats import MOMENTS_MAX
 from . import book, generators
 from .ledger import Ledger, Record
 from .order import Order, Sampling, own_generators
@@ -140,8 +139,9 @@ class ResumableIterator(BaseIterator):
         # A call would take as long as the rest of it, and all of it shows in a small batch.
         moments, now = self._moments, time.perf_counter()
         moments += begun, now
-        if len(moments) >= MOMENTS_MAX or self._clock.watched is not None:
-            self._clock.took(begun, now)
+        clock = self._clock
+        if len(moments) >= clock.most or clock.watched is not None:
+            clock.took(begun, now)
         return batch
 
     def _given(self) -> Any:

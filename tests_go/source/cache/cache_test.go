@@ -631,3 +631,56 @@ func TestAFolderThatIsRemovedIsMadeAgainOrDoneWithout(t *testing.T) {
 	require.ErrorIs(t, c.Warnings(), fs.ErrNotExist)
 	require.NoError(t, c.Close())
 }
+
+// busy says whether a process has begun an entry of a folder, and holds it.
+func busy(t *testing.T, folder string) bool {
+	t.Helper()
+	unready := filepath.Join(folder, "goloader-1", "new")
+	names, err := os.ReadDir(unready)
+	require.NoError(t, err)
+	for _, name := range names {
+		file, err := os.Open(filepath.Join(unready, name.Name()))
+		require.NoError(t, err)
+		held := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil
+		require.NoError(t, file.Close())
+		if held {
+			return true
+		}
+	}
+	return false
+}
+
+// A process that is stopped while it reads an entry keeps it from others for a moment only: far less than 30 s.
+func TestAProcessThatIsStoppedDoesNotHoldUpOthers(t *testing.T) {
+	leakcheck.Check(t)
+	folder := t.TempDir()
+	opened(t, cache.Options{Disk: folder, DiskLimit: cache.NoLimit}) // makes it
+	stopped := child(folder, cache.NoLimit, 0)
+	require.NoError(t, stopped.Start())
+	t.Cleanup(func() { _ = stopped.Process.Kill(); _ = stopped.Wait() })
+	for held := false; !held; {
+		time.Sleep(2 * time.Millisecond)
+		require.NoError(t, stopped.Process.Signal(unix.SIGSTOP))
+		if held = busy(t, folder); !held {
+			require.NoError(t, stopped.Process.Signal(unix.SIGCONT))
+		}
+	}
+	inner := &objects{}
+	store := opened(t, cache.Options{Disk: folder, DiskLimit: cache.NoLimit}).Wrap(inner)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	var buf source.Buffer
+	defer buf.Free()
+	for i := range childObjects {
+		url := fmt.Sprintf("s3://bucket/%d", i)
+		buf.Cut(0)
+		_, err := store.Read(ctx, inner.key(url), &buf)
+		require.NoError(t, err)
+		require.Equal(t, content(url, inner.stamp().Version(), -1), buf.Slice(0, buf.Len()))
+	}
+	require.NoError(t, ctx.Err(), "it was waited for")
+	require.NoError(t, stopped.Process.Signal(unix.SIGCONT))
+	require.NoError(t, stopped.Wait())
+	found, _ := on(t, folder)
+	require.EqualValues(t, childObjects, found.Entries)
+}

@@ -140,6 +140,14 @@ func (n *node) Open(ctx context.Context, flags uint32) (fs.FileHandle, uint32, s
 	return &handle{inner.(fs.FileReader), n.f, name}, fuse.FOPEN_DIRECT_IO, 0
 }
 
+// OpendirHandle implements fs.NodeOpendirHandler: a directory that is listed.
+func (n *node) OpendirHandle(ctx context.Context, flags uint32) (fs.FileHandle, uint32, syscall.Errno) {
+	if _, errno := n.f.meet(ctx, n.f.open, filepath.Base(n.Path(n.Root()))); errno != 0 {
+		return nil, 0, errno
+	}
+	return n.LoopbackNode.OpendirHandle(ctx, flags)
+}
+
 type handle struct {
 	inner fs.FileReader
 	f     *FS

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ... import _native, _told
+from ... import _native, _ranks, _told
 from ..._beside import Beside
 from ...adapters.python import fork_unwarned, is_collected
 from ...adapters.torch import POLL_S, PROFILED_WORKERS, StreamEnd, WorkersIterator
@@ -113,10 +113,15 @@ class WorkerIterator(WorkersIterator):
         return batch.batch if isinstance(batch, Delivered) else batch
 
     def _try_get_data(self, timeout: float = POLL_S) -> tuple[bool, Any]:
-        deadline = time.monotonic() + timeout
+        begun = time.monotonic()
+        deadline = begun + timeout
         while True:
             got, item = self._take(timeout)
-            if not got or not self._listened(*item):
+            if not got:
+                _ranks.waits(begun)
+                return got, item
+            if not self._listened(*item):
+                _ranks.came()
                 return got, item
             timeout = max(0, deadline - time.monotonic())
 

@@ -1,4 +1,5 @@
-"""Clients of S3 that a user's class has: of boto3, and file systems of s3fs. Nothing here imports these.
+"""Clients of S3 that a user's class has: clients and resources of boto3, and file systems of s3fs. Nothing here imports
+these.
 
 The core asks for objects as such a client does: at its endpoint, in its region, with its credentials, which are read
 from it without a call of the user's code. What a client does beyond that is the user's (hooks, a signer of its own,
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -34,36 +35,52 @@ _S3FS = (
 class Client:
     """Who somebody is to a store, and where that is.
 
-    name   among all, in URLs of objects: s3+NAME://bucket/key
-    is_fs  it is a file system of s3fs's, which takes paths
+    name    among all, in URLs of objects: s3+NAME://bucket/key
+    takes   what of it takes an object's name: "get_object" of a client; "open" of a file system of s3fs's, which takes
+            paths; "Object" of a resource, or of a bucket
+    bucket  of a bucket
 
     Raises UnreadableError for a client that does more.
     """
 
-    __slots__ = "__weakref__", "_at", "_boto", "_seal", "_value", "is_fs", "name"  # so that no code finds attributes
+    # So that no code finds attributes.
+    __slots__ = "__weakref__", "_at", "_boto", "_seal", "_value", "bucket", "name", "takes"
 
     def __init__(self, value: Any) -> None:
-        self._value, self.is_fs = value, is_file_system(value)
+        self._value = value
+        self.bucket: str | None = None
+        self.takes = "open" if is_file_system(value) else "Object" if is_resource(value) else "get_object"
+        if self.takes == "Object":
+            _check_resource(value)
+            self.bucket = vars(value).get("_name")
         self._seal = self._sealed()
-        self._boto = _of_s3fs(value) if self.is_fs else value
+        self._boto = self._client()
         self._at = _place(self._boto)
         self.name = _stores.register(self)
+
+    def _client(self) -> Any:
+        """A client of botocore's that asks as it does."""
+        if self.takes == "open":
+            return _of_s3fs(self._value)
+        return self._value.meta.client if self.takes == "Object" else self._value
 
     def stands(self) -> bool:
         """Whether the client is as it was."""
         return bool(self._seal == self._sealed())
 
+    def bucket_of(self, arguments: Sequence[Any], options: dict[str, Any]) -> Any:
+        """What Bucket(...) of a resource gives."""
+        return self._value.Bucket(*arguments, **options)
+
     def _sealed(self) -> Any:
         """What changes with whatever it does: a handler that comes or goes makes for another _lookup_cache."""
         own = vars(self._value)
-        if self.is_fs:
+        if self.takes == "Object":
+            return sorted(own), own.get("_name"), id(own["meta"].client), _seal_of(own["meta"].client)
+        if self.takes == "open":
             made_here = [name for name in ("open", "_open", "_cat_file") if name in own]
             return made_here, repr([own.get(each) for each in _S3FS])
-        emitter = vars(vars(self._value.meta.events)["_emitter"])
-        return [
-            id(emitter["_lookup_cache"]), id(own["_request_signer"]._credentials), id(own["_endpoint"].http_session),
-            own["_endpoint"].host, self._value.meta.region_name, "get_object" in own,
-        ]  # fmt: skip
+        return _seal_of(self._value)
 
     def settings(self) -> dict[str, str]:
         """As Config of core/source/s3 has them; credentials that are renewed as they are now."""
@@ -74,6 +91,19 @@ class Client:
         return self._at | {"access_key": now.access_key, "secret_key": now.secret_key, "token": now.token or ""}
 
 
+def _seal_of(client: Any) -> list[Any]:
+    own, emitter = vars(client), vars(vars(client.meta.events)["_emitter"])
+    return [
+        id(emitter["_lookup_cache"]), id(own["_request_signer"]._credentials), id(own["_endpoint"].http_session),
+        own["_endpoint"].host, client.meta.region_name, "get_object" in own,
+    ]  # fmt: skip
+
+
+def is_client(value: Any) -> bool:
+    """Whether it is one of those."""
+    return is_boto3(value) or is_resource(value) or is_file_system(value)
+
+
 def is_boto3(value: Any) -> bool:
     """Whether it is a client of boto3's for S3."""
     base = getattr(sys.modules.get("botocore.client"), "BaseClient", None)
@@ -81,6 +111,28 @@ def is_boto3(value: Any) -> bool:
         return False
     service: str = value.meta.service_model.service_name
     return service == "s3"
+
+
+def is_resource(value: Any) -> bool:
+    """Whether it is a resource of boto3's for S3: all of it, or a bucket."""
+    base = getattr(sys.modules.get("boto3.resources.base"), "ServiceResource", None)
+    if base is None or type(value).__mro__[1:] != (base, object):
+        return False
+    return value.meta.service_name == "s3" and type(value).__name__ in ("s3.ServiceResource", "s3.Bucket")
+
+
+def _check_resource(value: Any) -> None:
+    """Raises UnreadableError where its objects are not gone to as boto3 does it."""
+    if (own := vars(value).keys() - {"meta", "_name"}) or _package_of(in_class(type(value), "Object")) != "boto3":
+        raise UnreadableError(f"reads by a resource whose {', '.join(sorted(own)) or 'Object'} was replaced")
+
+
+def is_session(value: Any) -> bool:
+    """Whether it is a session of boto3's, which makes clients and resources as boto3 itself does."""
+    kind = getattr(sys.modules.get("boto3.session"), "Session", None)
+    if kind is None or type(value) is not kind or vars(value).keys() & {"client", "resource"}:
+        return False
+    return all(is_original(in_class(kind, name), "boto3") for name in ("client", "resource"))
 
 
 def is_file_system(value: Any) -> bool:
@@ -174,10 +226,16 @@ def made_by(function: Any) -> Callable[..., Any] | None:
     others."""
     boto3: Any = sys.modules.get("boto3")
     fsspec: Any = sys.modules.get("fsspec")
-    if boto3 is not None and function is boto3.client and is_original(function, "boto3"):
-        return lambda *given, **named: (boto3.DEFAULT_SESSION or boto3.session.Session()).client(*given, **named)
+    if (
+        boto3 is not None
+        and any(function is each for each in (boto3.client, boto3.resource))
+        and is_original(function, "boto3")
+    ):
+        name = function.__name__
+        return lambda *given, **named: getattr(boto3.DEFAULT_SESSION or boto3.Session(), name)(*given, **named)
     found: Callable[..., Any] | None = None
-    for module, name in (("botocore.config", "Config"), ("s3fs.core", "S3FileSystem")):
+    kinds = (("botocore.config", "Config"), ("boto3.session", "Session"), ("s3fs.core", "S3FileSystem"))
+    for module, name in kinds:
         kind: Any = getattr(sys.modules.get(module), name, None)
         if kind is not None and function is kind:
             found = kind

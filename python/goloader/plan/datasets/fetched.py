@@ -15,7 +15,7 @@ import sys
 from types import FunctionType
 from typing import Any
 
-from ..bytecode import Attribute, Call, Constant, Entered, Expression, Item, Mapping, UnreadableError
+from ..bytecode import Attribute, Call, Constant, Entered, Expression, Item, Mapping, UnreadableError, parts_of
 from ..originals import is_original
 from ..paths import Object
 from .clients import Client
@@ -70,14 +70,21 @@ def file_path(own: OwnCode, opened: Expression) -> Expression | None:
         case Item(owner=Call(function=Attribute(owner=owner, name="get_object"), options=options) as asked, key=key):
             client = _client(own, owner)
             given = dict(options)
-            if client is None or client.is_fs or own.value(key) != "Body":
+            if client is None or client.takes != "get_object" or own.value(key) != "Body":
                 return None
             if asked.arguments or given.keys() != {"Bucket", "Key"}:
                 raise UnreadableError(f"reads objects by {asked}", asked)
             return _called(object_of, client, given["Bucket"], given["Key"])
+        case Item(owner=Call(function=Attribute(owner=Call() as named, name="get")) as asked, key=key):
+            path = _of_resource(own, named)
+            if path is None or own.value(key) != "Body":
+                return None
+            if asked.arguments or asked.options:
+                raise UnreadableError(f"reads objects by {asked}", asked)
+            return path
         case Call(function=Attribute(owner=owner, name="open"), arguments=(path, *modes), options=options) if (
             client := _client(own, owner)
-        ) is not None and client.is_fs:
+        ) is not None and client.takes == "open":
             _check_mode(own, call, [*modes, *_options(call, options, "mode").values()])
             return _called(object_at, client, path)
         case Call(function=Attribute(owner=Call() as inner, name="open"), arguments=(), options=()) if by_fsspec(
@@ -113,7 +120,7 @@ def content_path(own: OwnCode, content: Expression) -> Expression | None:
             return file_path(own, opened)
         case Call(function=Attribute(owner=owner, name="cat_file" | "cat"), arguments=(path,), options=()):
             client = _client(own, owner)
-            return _called(object_at, client, path) if client is not None and client.is_fs else None
+            return _called(object_at, client, path) if client is not None and client.takes == "open" else None
         case Attribute(owner=Call(function=function, arguments=(url,), options=options) as call, name="content"):
             called = own.if_seen(function)
             if called is not None and _is(called, "requests", "get"):
@@ -123,6 +130,30 @@ def content_path(own: OwnCode, content: Expression) -> Expression | None:
                     raise UnreadableError(f"reads URLs by {call}", call)
                 _check_requests()
                 return _called(page_of, None, url)
+    return None
+
+
+def _of_resource(own: OwnCode, named: Call) -> Expression | None:
+    """What is named by Object(...) of a resource of boto3's, or of a bucket. Raises UnreadableError."""
+    match named:
+        case Call(function=Attribute(owner=Call() as of, name="Object"), arguments=(key,), options=()) if (
+            isinstance(of.function, Attribute) and of.function.name == "Bucket" and len(of.arguments) == 1
+        ):
+            client = _client(own, of.function.owner)
+            if client is None or client.takes != "Object" or client.bucket is not None or of.options:
+                return None
+            return _called(object_of, client, of.arguments[0], key)
+        case Call(function=Attribute(owner=owner, name="Object"), arguments=given, options=options):
+            client = _client(own, owner)
+            if client is None or client.takes != "Object":
+                return None
+            names = dict(zip(("bucket_name", "key") if client.bucket is None else ("key",), given, strict=False))
+            names |= dict(options)
+            if client.bucket is not None:
+                names["bucket_name"] = Constant(client.bucket, str)
+            if names.keys() != {"bucket_name", "key"} or len(given) > 2:
+                raise UnreadableError(f"reads objects by {named}", named)
+            return _called(object_of, client, names["bucket_name"], names["key"])
     return None
 
 
@@ -164,7 +195,7 @@ def by_fsspec(own: OwnCode, call: Call) -> bool:
 
 
 def _by_fsspec(own: OwnCode, call: Call) -> Expression:
-    """What fsspec.open opens, by a URL of S3. Raises UnreadableError."""
+    """What fsspec.open opens, by a URL of S3 or of the web. Raises UnreadableError."""
     own.means(call.function)
     fsspec: Any = sys.modules["fsspec"]
     given = dict(call.options)
@@ -174,9 +205,23 @@ def _by_fsspec(own: OwnCode, call: Call) -> Expression:
         raise UnreadableError(f"reads by {call}", call)
     if fsspec.core.DEFAULT_EXPAND:
         raise UnreadableError("reads by fsspec.open, which expands patterns")
+    if not given and _is_of_web(own, call.arguments[0]):
+        if fsspec.config.conf.keys() & {"http", "https"}:
+            raise UnreadableError("reads by fsspec.open, which is configured for the web")
+        return _called(page_of, None, call.arguments[0])
     filesystem = Call(Constant(fsspec.filesystem, FunctionType), (Constant("s3", str),), tuple(given.items()))
     client: Client = own.means(filesystem)
     return _called(object_named, client, call.arguments[0])
+
+
+def _is_of_web(own: OwnCode, url: Expression) -> bool:
+    """Whether the first text of a URL is the beginning of an address; page_of looks at each."""
+    for part in parts_of(url):
+        found = own.if_seen(part.owner if isinstance(part, Item) else part)
+        found = found[0] if type(found) in (list, tuple) and found else found
+        if type(found) is str and found.startswith(("http://", "https://")):
+            return True
+    return False
 
 
 def _of_parameters(own: OwnCode, call: Expression, parameters: Expression | None) -> Client:
@@ -193,7 +238,7 @@ def _of_parameters(own: OwnCode, call: Expression, parameters: Expression | None
             given = own.value(parameters)
             if type(given) is dict and given.keys() == {"client"}:
                 client = _client(own, Item(parameters, Constant("client", str)))
-    if not isinstance(client, Client) or client.is_fs:
+    if not isinstance(client, Client) or client.takes != "get_object":
         raise UnreadableError(f"reads by {call}", call)
     return client
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import os
 import sys
 from contextlib import suppress
 from dataclasses import fields
@@ -42,7 +43,7 @@ from ..look import in_class, in_classes, is_a, parents
 from ..look import name_of as look_name
 from ..originals import is_original, module_of
 from ..refusal import RefusalError, SourceRefusal
-from .clients import Client
+from .clients import Client, is_session
 from .standing import Standing
 from .stores import Group, StoredArray, Stores
 from .tree import name_of
@@ -276,11 +277,13 @@ class OwnCode:
                 if isinstance(opened, Group):
                     return opened
             case Call(function=function, arguments=arguments, options=options):
-                opened = self._stores.opened(
-                    self.value(function),
-                    [*map(self._argument, arguments)],
-                    {name: self._argument(each) for name, each in options},
-                )
+                given = [*map(self._argument, arguments)]
+                named = {name: self._argument(each) for name, each in options}
+                if isinstance(function, Attribute) and function.name in ("client", "resource", "Bucket"):
+                    opened = self._stores.opened_by(self.value(function.owner), function.name, given, named)
+                    if opened is not None:
+                        return opened
+                opened = self._stores.opened(self.value(function), given, named)
                 if opened is not None:
                     return opened
         raise UnreadableError(f"uses {expression}", expression)
@@ -288,6 +291,17 @@ class OwnCode:
     def _argument(self, expression: Expression) -> Any:
         """What an expression stands for that a library is given: it may make a dict or a list of others."""
         match expression:
+            case (
+                Item(owner=Attribute(name="environ") as environ, key=name)
+                | Call(function=Attribute(owner=environ, name="get"), arguments=(name, *_), options=())
+                | Call(function=Attribute(name="getenv") as environ, arguments=(name, *_), options=())
+            ) if any(self.if_seen(environ) is each for each in (os.environ, os.getenv)):
+                named = self.value(name)
+                if type(named) is str and named in os.environ:
+                    return os.environ[named]
+                if isinstance(expression, Call) and type(named) is str:
+                    return self.value(expression.arguments[1]) if len(expression.arguments) == 2 else None
+                raise UnreadableError(f"uses {expression}", expression)
             case Mapping(names=names, items=items):
                 return dict(zip(names, map(self._argument, items), strict=True))
             case Display(kind=kind, items=items) if kind in (list, tuple):
@@ -355,7 +369,7 @@ class OwnCode:
                 return None, ()
             if of_item or (is_plain(whole) and called.name not in vars(whole)):
                 found = in_class(type(whole), called.name)
-                if isinstance(whole, Client):
+                if isinstance(whole, Client) or is_session(whole) or whole is os.environ:
                     return None, ()
                 if of_item and not is_a(whole, Dataset) and type(found) is FunctionType and is_left(found):
                     return None, ()

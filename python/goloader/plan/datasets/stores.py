@@ -18,7 +18,7 @@ from typing import Any
 from ..._stores import known
 from ...arrays import FileArray, hdf5, zarr
 from ..bytecode import UnreadableError
-from .clients import Client, is_boto3, is_file_system, made_by
+from .clients import Client, is_client, is_session, made_by
 
 # Arguments of h5py.File and of zarr's functions that change nothing of what is read.
 _OF_CACHE = ("libver", "rdcc_nbytes", "rdcc_nslots", "rdcc_w0")
@@ -80,7 +80,7 @@ class Stores:
 
         Raises UnreadableError for one that is closed, or may be written to, and for a client that does more than read.
         """
-        if is_boto3(value) or is_file_system(value):
+        if is_client(value):
             if id(value) not in self._clients or not self._clients[id(value)][1].stands():
                 self._clients[id(value)] = value, Client(value)
             return self._clients[id(value)][1]
@@ -107,13 +107,7 @@ class Stores:
         """What h5py.File or a function of zarr's opens, or a client that is made; None for a call of something else, or
         with other arguments."""
         if (maker := made_by(function)) is not None:
-            how = repr((function.__qualname__, arguments, options, known()))
-            if how not in self._made:
-                try:
-                    self._made[how] = maker(*arguments, **options)
-                except Exception as error:  # whatever it is, the code raises it
-                    raise UnreadableError(f"makes a client, which fails: {error}") from None
-            return self._made[how]
+            return self._client_made(maker, function.__qualname__, arguments, options)
         h5py, of_zarr = sys.modules.get("h5py"), sys.modules.get("zarr")
         for_h5py = h5py is not None and function is h5py.File
         if not for_h5py and not (of_zarr is not None and any(function is vars(of_zarr).get(name) for name in _OPEN)):
@@ -130,6 +124,29 @@ class Stores:
         found = self._at(not for_h5py, place, "", None)
         wanted = {"open_array": StoredArray, "open_group": Group}.get(function.__name__, object)
         return found if for_h5py or isinstance(found, wanted) else None
+
+    def opened_by(self, owner: Any, name: str, arguments: Sequence[Any], options: dict[str, Any]) -> Any:
+        """The same of what a method gives: client and resource of a session, and Bucket of a resource."""
+        if name in ("client", "resource") and is_session(owner):
+            return self._client_made(getattr(owner, name), (name, id(owner)), arguments, options)
+        if name == "Bucket" and isinstance(owner, Client) and owner.takes == "Object" and owner.bucket is None:
+
+            def bucket(*given: Any, **named: Any) -> Any:
+                return owner.bucket_of(given, named)
+
+            return self._client_made(bucket, (name, owner.name), arguments, options)
+        return None
+
+    def _client_made(
+        self, maker: Callable[..., Any], by: Any, arguments: Sequence[Any], options: dict[str, Any]
+    ) -> Any:
+        how = repr((by, arguments, options, known()))
+        if how not in self._made:
+            try:
+                self._made[how] = maker(*arguments, **options)
+            except Exception as error:  # whatever it is, the code raises it
+                raise UnreadableError(f"makes a client, which fails: {error}") from None
+        return self._made[how]
 
     def member(self, group: Group, key: str) -> Group | StoredArray:
         """What a name stands for in a group. Raises UnreadableError."""
