@@ -89,9 +89,11 @@ type Run struct {
 	work     sync.Cond     // goroutines wait here for something to do
 	quiet    sync.Cond     // the caller waits here for what is in hand to come back, and for goroutines to end
 	batches  []*batch      // outstanding, in order of their sequence
+	pending  pending       // those of them with something left to do
 	unused   []*batch      // for reuse
 	hands    []*reading    // readings under way
 	streams  []stream      // random streams
+	exps     int           // of these, that need an exp
 	due      []*stream     // those whose next samples can be drawn for, perhaps
 	sequence int64         // of the next batch
 	scene    *scene        // room of a script to say which files are opened: the caller's
@@ -283,6 +285,7 @@ func (r *Run) put(b *batch) {
 	if err != nil {
 		r.lose(b, err)
 	}
+	r.relist(b)
 	r.announce()
 	if b.undone > 0 {
 		r.staff()
@@ -318,7 +321,7 @@ func (r *Run) Next() (News, Lease, Ask, error) {
 	if r.waiting == 0 {
 		r.waiting = stats.Now()
 	}
-	for i := range r.streams {
+	for i := 0; r.exps > 0; i++ {
 		if st := &r.streams[i]; st.needsExp {
 			return Asked, Lease{}, Ask{Kind: AskExp, X: st.exp}, nil
 		}
@@ -428,7 +431,7 @@ func (r *Run) Reset() (left int, err error) {
 	r.begin()
 	r.dropAll()
 	for i := range r.streams {
-		r.streams[i].needsExp = false
+		r.needExp(&r.streams[i], false)
 	}
 	r.sequence, r.followed, r.waiting, r.lanes = 0, 0, 0, nil
 	r.full()
@@ -450,6 +453,7 @@ func (r *Run) discard(b *batch) {
 	for i := range b.spans {
 		r.readers.held -= b.spans[i].bytes()
 	}
+	r.pending.remove(b)
 	if b.left {
 		return
 	}
@@ -502,11 +506,7 @@ func (r *Run) announce() {
 	if r.readers.slow { // bytes may be read again in place of those that were used up
 		r.wake()
 	}
-	news := len(r.batches) > 0 && r.batches[0].news()
-	for i := range r.streams {
-		news = news || r.streams[i].needsExp
-	}
-	if news {
+	if r.exps > 0 || len(r.batches) > 0 && r.batches[0].news() {
 		one := [8]byte{1}
 		// A full counter (EAGAIN) is readable already.
 		_, _ = unix.Write(r.events, one[:])
@@ -645,6 +645,7 @@ func (r *Run) runSpan(w *worker, b *batch, sp *span) {
 
 // putDown tells everybody who waits for it that something of a batch is no longer in hand.
 func (r *Run) putDown(b *batch) {
+	r.relist(b)
 	r.announce()
 	if b.running == 0 || b.reads == 0 {
 		r.quiet.Broadcast()
@@ -653,7 +654,7 @@ func (r *Run) putDown(b *batch) {
 
 // pick finds the earliest span that a worker can take, to make its samples or to read them.
 func (r *Run) pick() (b *batch, sp *span, read bool) {
-	for _, b := range r.batches {
+	for b := r.pending.first; b != nil; b = b.later {
 		if sp := b.runnable(); sp != nil {
 			return b, sp, false
 		}
@@ -692,9 +693,8 @@ func (r *Run) finishRead(b *batch, sp *span, err error) {
 
 // finishRun takes a span back, whose samples up to hi were made.
 func (r *Run) finishRun(b *batch, sp *span, hi int, err error) {
-	if len(b.samples) > 0 {
-		refusal := func(s sample) bool { return s.state == refused }
-		b.doubts = b.doubts || slices.ContainsFunc(b.samples[sp.lo:hi], refusal)
+	for i := sp.lo; i < min(hi, len(b.samples)) && !b.doubts; i++ {
+		b.doubts = b.samples[i].state == refused
 	}
 	if hi == sp.hi {
 		sp.phase = done
@@ -720,6 +720,7 @@ func (r *Run) lose(b *batch, err error) {
 		b.err = err
 	}
 	b.lost, b.undone = true, 0
+	r.relist(b)
 	r.advance(b.stream)
 }
 
