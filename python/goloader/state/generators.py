@@ -15,6 +15,7 @@ import numpy.random  # it seeds its generator as it is imported: here, not in a 
 import torch
 from numpy.typing import NDArray
 
+from ..adapters.python import memory_of_random
 from ..adapters.torch import worker
 
 # The process's own generators: torch's for the CPU, the random module's, and numpy's old one.
@@ -28,13 +29,7 @@ def capture(names: Sequence[str]) -> dict[str, Any]:
 
 def left(before: Mapping[str, Any]) -> dict[str, Any]:
     """Those of the states that capture gave which the process's generators have left since."""
-    return {name: state for name, state in before.items() if not _stands_at(name, state)}
-
-
-def _stands_at(name: str, state: Any) -> bool:
-    if name == "numpy" and type(state) is tuple and not state[3]:  # no gauss, which can be taken without a trace
-        return bool(_numpy_words() == state[1].tobytes() + np.int32(state[2]).tobytes())
-    return same(state, _GET[name]())
+    return {name: state for name, state in before.items() if not same(state, _GET[name]())}
 
 
 def put(states: Mapping[str, Any]) -> None:
@@ -239,14 +234,14 @@ class Processes:
     def capture(self) -> None:
         """Takes over those of this process."""
         for number, name in enumerate(self.names):
+            state = _GET[name]()
             if name == "torch":
-                self.data[number] = torch.get_rng_state().numpy()
+                self.data[number] = state.numpy()
             elif name == "random":
-                self.data[number] = _of_python(random.getstate())
+                self.data[number] = _of_python(state)
             else:
-                numpy_state: Any = np.random.get_state()
-                self.data[number] = _as_torch(*numpy_state[1:3])
-                self.gauss = numpy_state[3:]
+                self.data[number] = _as_torch(*state[1:3])
+                self.gauss = state[3:]
         for number, each in enumerate(self.objects, len(self.names)):
             self.data[number] = _of_python(each.getstate())
 
@@ -311,51 +306,23 @@ _DRAW: dict[str, Callable[[int], torch.Tensor]] = {
 _NO_SIGN = 0x7FFFFFFF
 
 
-class Marks:
-    """States of the process's generators, taken before each batch by one thread: cheaply, as Watch looks at them."""
-
-    def __init__(self) -> None:
-        self._numpy: Any = None
-        self._words: bytes | None = None
-
-    def take(self) -> dict[str, Any]:
-        """As capture gives them."""
-        words, before = _numpy_words(), self._words
-        if words is None or words != before or self._numpy[3]:  # it holds a gauss, as Watch has it
-            self._numpy, self._words = _get_numpy(), words
-        return {**capture(("torch", "random")), "numpy": self._numpy}
-
-
 class Watch:
-    """Notices what is drawn from the process's generators: cheaply, since somebody looks after each batch.
+    """Notices what is drawn from the process's generators.
 
     moved  states of those that have moved since the watch began
     """
 
     def __init__(self) -> None:
         self.moved: dict[str, Any] = {}
-        self._numpy = _numpy_words()
         self._last = capture(PROCESS)
 
     def look(self) -> bool:
         """Whether one of them has moved since the last look."""
-        any_moved = False
-        for name in PROCESS:
-            if name == "numpy" and self._numpy_rests():
-                continue
-            state = _GET[name]()
-            if not same(self._last[name], state):
-                self._last[name] = self.moved[name] = state
-                any_moved = True
-        return any_moved
-
-    def _numpy_rests(self) -> bool:
-        """numpy takes 100 us to give its state: if nothing was drawn, a look at its memory shows that."""
-        words, self._numpy = self._numpy, _numpy_words()
-        if words is None or words != self._numpy:
-            return False
-        holds_a_gauss = self._last["numpy"][3]  # which can be taken without a trace in that memory
-        return not holds_a_gauss
+        states = capture(PROCESS)
+        moved = {name: state for name, state in states.items() if not same(self._last[name], state)}
+        self._last = states
+        self.moved.update(moved)
+        return bool(moved)
 
 
 def plain(state: Any) -> Any:
@@ -399,6 +366,30 @@ def _unpack(text: str) -> bytes:
         raise ValueError(f"not the state of a random generator: {error}") from None
 
 
+class _Kept:
+    """A state that is slow to ask for, kept as long as the generator's memory shows that nothing was drawn.
+
+    ask   gives the state
+    look  gives that memory; None where it cannot be seen, or where a normal deviate can be taken without a trace in it
+    """
+
+    def __init__(self, ask: Callable[[], Any], look: Callable[[], bytes | None]) -> None:
+        self._ask, self._look = ask, look
+        self._held: tuple[bytes, Any] | None = None
+
+    def __call__(self) -> Any:
+        memory, held = self._look(), self._held
+        if memory is None:
+            return self._ask()
+        if held is not None and held[0] == memory:
+            return held[1]
+        state = self._ask()
+        # Another thread may have drawn meanwhile, or numpy's may hold a deviate.
+        keeps = memory == self._look() and not (type(state) is tuple and state[0] == "MT19937" and state[3])
+        self._held = (memory, state) if keeps else None
+        return state
+
+
 def _numpy_generator() -> Any:
     return np.random.get_bit_generator()  # type: ignore[attr-defined]
 
@@ -418,10 +409,17 @@ def _get_numpy() -> Any:
     return np.random.get_state(legacy=False)
 
 
+def _python_words() -> bytes | None:
+    """The same of the random module's generator."""
+    generator = getattr(random.getstate, "__self__", None)
+    return None if getattr(generator, "gauss_next", 0.0) is not None else memory_of_random(generator)
+
+
+# numpy takes 100 us, the random module 25.
 _GET: dict[str, Callable[[], Any]] = {
     "torch": torch.get_rng_state,
-    "random": random.getstate,
-    "numpy": _get_numpy,
+    "random": _Kept(lambda: random.getstate(), _python_words),
+    "numpy": _Kept(_get_numpy, _numpy_words),
 }
 _PUT: dict[str, Callable[[Any], None]] = {
     "torch": torch.set_rng_state,
