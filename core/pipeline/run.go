@@ -318,7 +318,7 @@ func (r *Run) Next() (News, Lease, Ask, error) {
 	if r.closed {
 		return Empty, Lease{}, Ask{}, ErrClosed
 	}
-	if r.waiting == 0 {
+	if r.waiting == 0 && !r.atOnce() {
 		r.waiting = stats.Now()
 	}
 	for i := 0; r.exps > 0; i++ {
@@ -381,20 +381,24 @@ func (r *Run) lease(b *batch) Lease {
 	return lease
 }
 
+// atOnce reports whether the first batch was ready as it was submitted: nobody waits, and no clock is asked.
+func (r *Run) atOnce() bool {
+	return len(r.batches) > 0 && r.batches[0].ready == 0 && r.batches[0].complete()
+}
+
 // tookBatch counts how long the taker of a batch has waited for it, and how long it has waited for its taker. It reports whether
 // the taker came first.
 func (r *Run) tookBatch(b *batch) bool {
-	waited := r.event(stats.Wait, b, r.waiting)
-	waited.TookNs = stats.Now() - r.waiting
-	r.loader.Stats.Did(&waited)
-	ready := b.ready
-	if ready == 0 { // there was nothing to do for it
-		ready = r.waiting
+	waited, lay := r.event(stats.Wait, b, r.waiting), int64(0)
+	if r.waiting != 0 {
+		waited.TookNs = stats.Now() - r.waiting
 	}
-	lay := r.event(stats.HandOut, b, ready)
-	lay.TookNs = max(0, r.waiting-ready)
-	r.loader.Stats.Did(&lay)
-	return ready > r.waiting
+	if b.ready != 0 {
+		lay = r.waiting - b.ready
+	}
+	r.loader.Stats.Did(&waited)
+	r.loader.Stats.Stages[stats.HandOut].Observe(time.Duration(lay), 1) // below 0 counts as 0
+	return lay < 0
 }
 
 // event is something that the run's caller does for a batch.
@@ -619,9 +623,9 @@ func (r *Run) delist(w *worker) {
 func (r *Run) without(w *worker, b *batch, task func() error) (time.Duration, error) {
 	w.batch = b
 	r.mu.Unlock()
-	start := time.Now()
+	begin := stats.Now()
 	err := guard(task)
-	took := time.Since(start)
+	took := time.Duration(stats.Now() - begin)
 	r.mu.Lock()
 	w.batch = nil
 	return took, err
@@ -702,6 +706,8 @@ func (r *Run) finishRun(b *batch, sp *span, hi int, err error) {
 		sp.dropBuffers(r.loader)
 		if b.undone > 0 {
 			b.undone--
+		}
+		if b.undone == 0 {
 			b.ready = stats.Now()
 		}
 	} else {
