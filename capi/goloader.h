@@ -476,7 +476,7 @@ typedef struct gl_event {
 } gl_event;
 
 /* gl_events copies what all loaders of the library did, as it ended.  The last 16,384 events are kept, but for those that took
- * less than a microsecond.
+ * less than a microsecond, and those of stage hand_out; of less than 10 us only while somebody calls this every 10 s.
  *   from    the event to begin with; negative: none, but *next is the one that comes next
  *   events  room for n
  *   count   how many were copied

@@ -204,6 +204,7 @@ func (r *Run) Supply(rgb []byte, size recipe.Size) error {
 	if err != nil {
 		r.lose(b, err)
 	}
+	r.relist(b)
 	r.advance(b.stream)
 	r.announce()
 	return nil
@@ -286,7 +287,7 @@ func (r *Run) AnswerExp(x, y float32) error {
 	}
 	for i := range r.streams {
 		if st := &r.streams[i]; st.needsExp && st.exp == x {
-			st.needsExp = false
+			r.needExp(st, false)
 			r.advance(st)
 		}
 	}

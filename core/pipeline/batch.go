@@ -148,7 +148,7 @@ type batch struct {
 	reads   int   // readings in hand
 	running int   // spans that a worker has in hand to make their samples
 	unread  int   // spans of which not everything was given to be read
-	undone  int   // spans not done
+	undone  int   // spans not done; who changes it calls Run.relist
 	doubts  bool  // a sample was refused
 	held    bool  // nobody may take anything: draws are being taken back
 	left    bool  // it is given up, but for the memory that readings in hand use
@@ -157,6 +157,9 @@ type batch struct {
 	err     error // that ends the batch, whatever its samples are
 	lost    bool  // no draws and spans of it are worked on any more
 	ready   int64 // when its last span was done, as stats.Now
+
+	listed         bool   // it is among the run's pending ones
+	earlier, later *batch // its neighbours there
 }
 
 // begin makes an empty batch of what was one before.

@@ -93,12 +93,8 @@ func (r *Run) tooFew() {
 
 // adapt learns from a batch that was taken and is no longer outstanding.
 func (r *Run) adapt(waited bool) {
-	c, behind, ready := &r.crew, len(r.batches), 0
-	for _, b := range r.batches {
-		if b.complete() {
-			ready++
-		}
-	}
+	c, behind := &r.crew, len(r.batches)
+	ready := behind - r.pending.count
 	switch {
 	case waited || 2*ready < behind:
 		r.tooFew()

@@ -236,12 +236,10 @@ func (r *Run) pickRead() (*batch, *span) {
 		b, sp, _ := r.pick()
 		return b, sp
 	}
-	first := true
-	for _, b := range r.batches {
-		if sp := b.unreadSpan(); sp != nil && (first || r.readAheadBytes() < r.options.ReadAhead) {
+	for b := r.pending.first; b != nil; b = b.later {
+		if sp := b.unreadSpan(); sp != nil && (b == r.pending.first || r.readAheadBytes() < r.options.ReadAhead) {
 			return b, sp
 		}
-		first = first && b.undone == 0
 	}
 	return nil, nil
 }
@@ -324,7 +322,8 @@ func (r *Run) leaveBehind(n int) {
 	r.loader.leave(n)
 }
 
-// hold waits until nobody makes samples of these batches, and lets none be taken until release. Reads go on.
+// hold waits until nobody makes samples of these batches, and lets none be taken until release, which looks anew what is left to
+// do for them. Reads go on.
 func (r *Run) hold(batches []*batch) {
 	for _, b := range batches {
 		b.held = true
@@ -339,6 +338,7 @@ func (r *Run) hold(batches []*batch) {
 func (r *Run) release(batches []*batch) {
 	for _, b := range batches {
 		b.held = false
+		r.relist(b)
 	}
 	r.wake()
 }

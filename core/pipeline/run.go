@@ -89,9 +89,11 @@ type Run struct {
 	work     sync.Cond     // goroutines wait here for something to do
 	quiet    sync.Cond     // the caller waits here for what is in hand to come back, and for goroutines to end
 	batches  []*batch      // outstanding, in order of their sequence
+	pending  pending       // those of them with something left to do
 	unused   []*batch      // for reuse
 	hands    []*reading    // readings under way
 	streams  []stream      // random streams
+	exps     int           // of these, that need an exp
 	due      []*stream     // those whose next samples can be drawn for, perhaps
 	sequence int64         // of the next batch
 	scene    *scene        // room of a script to say which files are opened: the caller's
@@ -283,6 +285,7 @@ func (r *Run) put(b *batch) {
 	if err != nil {
 		r.lose(b, err)
 	}
+	r.relist(b)
 	r.announce()
 	if b.undone > 0 {
 		r.staff()
@@ -315,10 +318,10 @@ func (r *Run) Next() (News, Lease, Ask, error) {
 	if r.closed {
 		return Empty, Lease{}, Ask{}, ErrClosed
 	}
-	if r.waiting == 0 {
+	if r.waiting == 0 && !r.atOnce() {
 		r.waiting = stats.Now()
 	}
-	for i := range r.streams {
+	for i := 0; r.exps > 0; i++ {
 		if st := &r.streams[i]; st.needsExp {
 			return Asked, Lease{}, Ask{Kind: AskExp, X: st.exp}, nil
 		}
@@ -378,20 +381,24 @@ func (r *Run) lease(b *batch) Lease {
 	return lease
 }
 
+// atOnce reports whether the first batch was ready as it was submitted: nobody waits, and no clock is asked.
+func (r *Run) atOnce() bool {
+	return len(r.batches) > 0 && r.batches[0].ready == 0 && r.batches[0].complete()
+}
+
 // tookBatch counts how long the taker of a batch has waited for it, and how long it has waited for its taker. It reports whether
 // the taker came first.
 func (r *Run) tookBatch(b *batch) bool {
-	waited := r.event(stats.Wait, b, r.waiting)
-	waited.TookNs = stats.Now() - r.waiting
-	r.loader.Stats.Did(&waited)
-	ready := b.ready
-	if ready == 0 { // there was nothing to do for it
-		ready = r.waiting
+	waited, lay := r.event(stats.Wait, b, r.waiting), int64(0)
+	if r.waiting != 0 {
+		waited.TookNs = stats.Now() - r.waiting
 	}
-	lay := r.event(stats.HandOut, b, ready)
-	lay.TookNs = max(0, r.waiting-ready)
-	r.loader.Stats.Did(&lay)
-	return ready > r.waiting
+	if b.ready != 0 {
+		lay = r.waiting - b.ready
+	}
+	r.loader.Stats.Did(&waited)
+	r.loader.Stats.Stages[stats.HandOut].Observe(time.Duration(lay), 1) // below 0 counts as 0
+	return lay < 0
 }
 
 // event is something that the run's caller does for a batch.
@@ -428,7 +435,7 @@ func (r *Run) Reset() (left int, err error) {
 	r.begin()
 	r.dropAll()
 	for i := range r.streams {
-		r.streams[i].needsExp = false
+		r.needExp(&r.streams[i], false)
 	}
 	r.sequence, r.followed, r.waiting, r.lanes = 0, 0, 0, nil
 	r.full()
@@ -450,6 +457,7 @@ func (r *Run) discard(b *batch) {
 	for i := range b.spans {
 		r.readers.held -= b.spans[i].bytes()
 	}
+	r.pending.remove(b)
 	if b.left {
 		return
 	}
@@ -502,11 +510,7 @@ func (r *Run) announce() {
 	if r.readers.slow { // bytes may be read again in place of those that were used up
 		r.wake()
 	}
-	news := len(r.batches) > 0 && r.batches[0].news()
-	for i := range r.streams {
-		news = news || r.streams[i].needsExp
-	}
-	if news {
+	if r.exps > 0 || len(r.batches) > 0 && r.batches[0].news() {
 		one := [8]byte{1}
 		// A full counter (EAGAIN) is readable already.
 		_, _ = unix.Write(r.events, one[:])
@@ -619,9 +623,9 @@ func (r *Run) delist(w *worker) {
 func (r *Run) without(w *worker, b *batch, task func() error) (time.Duration, error) {
 	w.batch = b
 	r.mu.Unlock()
-	start := time.Now()
+	begin := stats.Now()
 	err := guard(task)
-	took := time.Since(start)
+	took := time.Duration(stats.Now() - begin)
 	r.mu.Lock()
 	w.batch = nil
 	return took, err
@@ -645,6 +649,7 @@ func (r *Run) runSpan(w *worker, b *batch, sp *span) {
 
 // putDown tells everybody who waits for it that something of a batch is no longer in hand.
 func (r *Run) putDown(b *batch) {
+	r.relist(b)
 	r.announce()
 	if b.running == 0 || b.reads == 0 {
 		r.quiet.Broadcast()
@@ -653,7 +658,7 @@ func (r *Run) putDown(b *batch) {
 
 // pick finds the earliest span that a worker can take, to make its samples or to read them.
 func (r *Run) pick() (b *batch, sp *span, read bool) {
-	for _, b := range r.batches {
+	for b := r.pending.first; b != nil; b = b.later {
 		if sp := b.runnable(); sp != nil {
 			return b, sp, false
 		}
@@ -692,9 +697,8 @@ func (r *Run) finishRead(b *batch, sp *span, err error) {
 
 // finishRun takes a span back, whose samples up to hi were made.
 func (r *Run) finishRun(b *batch, sp *span, hi int, err error) {
-	if len(b.samples) > 0 {
-		refusal := func(s sample) bool { return s.state == refused }
-		b.doubts = b.doubts || slices.ContainsFunc(b.samples[sp.lo:hi], refusal)
+	for i := sp.lo; i < min(hi, len(b.samples)) && !b.doubts; i++ {
+		b.doubts = b.samples[i].state == refused
 	}
 	if hi == sp.hi {
 		sp.phase = done
@@ -702,6 +706,8 @@ func (r *Run) finishRun(b *batch, sp *span, hi int, err error) {
 		sp.dropBuffers(r.loader)
 		if b.undone > 0 {
 			b.undone--
+		}
+		if b.undone == 0 {
 			b.ready = stats.Now()
 		}
 	} else {
@@ -720,6 +726,7 @@ func (r *Run) lose(b *batch, err error) {
 		b.err = err
 	}
 	b.lost, b.undone = true, 0
+	r.relist(b)
 	r.advance(b.stream)
 }
 

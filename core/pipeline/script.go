@@ -320,7 +320,7 @@ func (r *Run) Skip(states []byte) (left int, err error) {
 	}
 	b.drew = true
 	now.save(&st.generators, allGenerators)
-	st.needsExp = false
+	r.needExp(st, false)
 	for _, other := range later {
 		left += r.beginAnew(other)
 	}

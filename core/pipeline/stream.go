@@ -126,7 +126,7 @@ func (r *Run) drawDue() bool {
 
 // drawNext draws for the next samples of a stream, at most for a span's, and reports whether it got any further.
 func (r *Run) drawNext(st *stream) bool {
-	for _, b := range r.batches {
+	for b := r.pending.first; b != nil; b = b.later {
 		if b.stream == st && !b.lost && b.drawn < len(b.samples) {
 			return r.drawSpan(b)
 		}
@@ -208,6 +208,16 @@ func (r *Run) drawable(b *batch) int {
 		}
 	}
 	return hi
+}
+
+// needExp takes note of whether a stream's next draw needs torch's exp.
+func (r *Run) needExp(st *stream, needs bool) {
+	if needs && !st.needsExp {
+		r.exps++
+	} else if !needs && st.needsExp {
+		r.exps--
+	}
+	st.needsExp = needs
 }
 
 // draws are what was drawn for some samples.
@@ -296,7 +306,8 @@ func (r *Run) stopDraws(b *batch, err error) {
 	switch {
 	case errors.As(err, &need):
 		undo()
-		st.needsExp, st.exp = true, need.X
+		r.needExp(st, true)
+		st.exp = need.X
 	case errors.As(err, &no) && r.loader.script != nil:
 		undo()
 		ask(AskBatch)
@@ -338,7 +349,7 @@ func (r *Run) placed(b *batch, place int) {
 // batches start over, since they drew from what no longer holds. The batches must be held.
 func (r *Run) takeBack(b *batch, n int) error {
 	st := b.stream
-	st.needsExp = false
+	r.needExp(st, false)
 	if !r.loader.random || b.seeds != nil {
 		return nil
 	}
@@ -467,7 +478,8 @@ func (r *Run) Follow(stream int, state []byte, each bool) error {
 			}
 			b.restart()
 		}
-		st.needsExp, st.mt, st.yielded = false, now, positions{}
+		r.needExp(st, false)
+		st.mt, st.yielded = now, positions{}
 		r.release(later)
 	}
 	r.followed, r.followsEach = r.sequence-int64(len(r.batches)), each

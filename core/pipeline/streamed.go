@@ -218,7 +218,7 @@ func (r *Run) serveLane(la *lane) error {
 
 // unfound is the earliest of a lane's batches whose samples are to be found; nil if there is none, or if Python is asked.
 func (r *Run) unfound(la *lane) *batch {
-	for _, b := range r.batches {
+	for b := r.pending.first; b != nil; b = b.later {
 		own := b.own.(*succession)
 		if own.lane != la || !b.unknown || b.lost || b.ended {
 			continue
@@ -330,7 +330,9 @@ func (r *Run) putBefore(k *streamed, b *batch, apart []streams.Taken, rows []row
 	ghost.await(k.l, b.sequence, b.stream, &succession{lane: own.lane, taken: apart, rows: rows})
 	ghost.ghost, ghost.unknown = true, false
 	r.batches = slices.Insert(r.batches, slices.Index(r.batches, b), ghost)
-	if err := k.begin(r, ghost); err != nil {
+	err := k.begin(r, ghost)
+	r.relist(ghost)
+	if err != nil {
 		return err
 	}
 	r.advance(b.stream)
@@ -446,6 +448,7 @@ func (k *streamed) begin(r *Run, b *batch) error {
 func (r *Run) endBatch(b *batch) {
 	b.ended, b.lost, b.undone = true, true, 0
 	b.stall = Ask{}
+	r.relist(b)
 	r.announce()
 }
 
@@ -589,7 +592,7 @@ func (r *Run) LeaveOut(stop bool) (left int, err error) {
 	all := append([]*batch{b}, r.behind(b)...)
 	left = r.settle(all)
 	b.began.save(&b.stream.generators, r.loader.drawsLater())
-	b.stream.needsExp = false
+	r.needExp(b.stream, false)
 	return left, r.findAgain(all, position, stop)
 }
 
@@ -639,6 +642,7 @@ func (r *Run) findAgain(all []*batch, without int, stop bool) error {
 			}
 		}
 		r.discard(b)
+		r.relist(other)
 		if broken {
 			r.lose(other, fmt.Errorf("a shard's reading did not come back: %w", source.ErrUnreadable))
 		}

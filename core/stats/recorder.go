@@ -43,8 +43,9 @@ type slot struct {
 
 // Recorder keeps the last events. Adding takes no lock and no memory of the heap; the zero value is ready.
 type Recorder struct {
-	next  atomic.Uint64
-	slots [EventsMax]slot
+	next    atomic.Uint64
+	watched atomic.Int64 // somebody reads along until then, as Now
+	slots   [EventsMax]slot
 }
 
 // Recorded has the events of all loaders.
@@ -82,9 +83,23 @@ func (s *slot) event() (e Event) {
 	return e
 }
 
+// What is over sooner than eventMin is no event: nobody would see it. What is over sooner than briefMax is one while somebody reads
+// along, whose last Read was less than watchNs ago: to keep it takes 0.2 us, and a small batch has several.
+const (
+	eventMin = 1_000
+	briefMax = 10_000
+	watchNs  = 10_000_000_000
+)
+
+// keeps reports whether an event is worth its place.
+func (r *Recorder) keeps(e *Event) bool {
+	return e.TookNs >= briefMax || e.TookNs >= eventMin && e.BeginNs < r.watched.Load()
+}
+
 // Read copies events from number `from` on, in the order in which they were added; from a negative number none. It says how many,
 // the number to go on from, and how many in between are gone.
 func (r *Recorder) Read(from int64, to []Event) (n int, next, lost int64) {
+	r.watched.Store(Now() + watchNs)
 	head := int64(r.next.Load())
 	if from < 0 {
 		return 0, head, 0
@@ -141,14 +156,21 @@ type Track struct {
 func (t *Track) Begin(stage Stage, batch, sample int64) {
 	t.begin.Store(0)
 	t.took.Store(-1)
-	t.stage.Store(int64(stage))
-	t.batch.Store(batch)
-	t.sample.Store(sample)
+	note(&t.stage, int64(stage))
+	note(&t.batch, batch)
+	note(&t.sample, sample)
 	t.begin.Store(Now())
 }
 
+// note stores a number, which costs 20 times as much as to see that it is there.
+func note(at *atomic.Int64, n int64) {
+	if at.Load() != n {
+		at.Store(n)
+	}
+}
+
 // End counts what was begun as done for n samples.
-func (t *Track) End(n int) { t.EndTwo(n, t.last().Stage, 0) }
+func (t *Track) End(n int) { t.EndTwo(n, Stage(t.stage.Load()), 0) }
 
 // EndTwo counts what was begun as done, and behind it another stage of the same samples that took so long.
 func (t *Track) EndTwo(n int, second Stage, took time.Duration) {

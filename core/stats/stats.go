@@ -31,9 +31,6 @@ type Loader struct {
 	number atomic.Int32
 }
 
-// What is over sooner than this is counted, but no event: nobody would see it.
-const eventMin = 1000
-
 var loaders atomic.Int32
 
 // Number tells a loader from all others of the process, by its events.
@@ -44,10 +41,10 @@ func (l *Loader) Number() int32 {
 	return l.number.Load()
 }
 
-// Did counts what was done, and keeps it as an event.
+// Did counts what was done, and keeps it as an event, if it was not too brief for one.
 func (l *Loader) Did(e *Event) {
 	l.Stages[e.Stage].Observe(time.Duration(e.TookNs)/time.Duration(e.Count), int(e.Count))
-	if e.TookNs >= eventMin {
+	if Recorded.keeps(e) {
 		Recorded.Add(e)
 	}
 }

@@ -244,9 +244,10 @@ class DataLoader(data.DataLoader[T_co]):
         return iterator
 
     def _get_iterator(self) -> _BaseDataLoaderIter:
+        asked = time.perf_counter()
         choice.announce(self)
         known = book.of(self)
-        resumed = known.resumed
+        resumed, given = known.resumed, 0 if known.ledger is None else known.ledger.yielded
         if allowed.off():
             if _needs_ours(self):
                 raise StateError(
@@ -257,7 +258,9 @@ class DataLoader(data.DataLoader[T_co]):
             return super()._get_iterator()  # they were set since it was made: torch has the error
         waiting = later.of(self) if resumed is None else None
         if waiting is not None:
-            return InlineIterator(self, None, waiting)
+            inline = InlineIterator(self, None, waiting)
+            later.began(self, asked, given, of_go=False)
+            return inline
         decision, seeded = choice.decide(self), None
         if isinstance(decision, Plan) and init_fn.wanted(self):
             seeded = init_fn.ahead(self, decision) if resumed is None else init_fn.again(self, decision, resumed)
@@ -283,7 +286,9 @@ class DataLoader(data.DataLoader[T_co]):
             check_workers(self)
             return PrefetchingStream(self, core)
         if self.num_workers == 0:
-            return InlineIterator(self, core)
+            inline = InlineIterator(self, core)
+            later.began(self, asked, given, of_go=True)
+            return inline
         check_workers(self)
         return PrefetchingIterator(self, core, seeded)
 

@@ -191,7 +191,7 @@ func TestEventsAreWhatTheStagesCount(t *testing.T) {
 	events := make([]stats.Event, stats.EventsMax)
 	n, _, lost := stats.Recorded.Read(from, events)
 	require.Zero(t, lost)
-	var took, count [stats.HandOut + 1]int64
+	var took, count [stats.Wait + 1]int64
 	for _, e := range events[:n] {
 		if e.Loader != number {
 			continue
@@ -201,8 +201,7 @@ func TestEventsAreWhatTheStagesCount(t *testing.T) {
 		require.LessOrEqual(t, e.BeginNs+e.TookNs, stats.Now())
 		require.GreaterOrEqual(t, e.BeginNs, int64(0))
 		require.Contains(t, []int64{0, 1, 2, 3, 4, 5}, e.Batch)
-		caller := e.Stage == stats.Wait || e.Stage == stats.HandOut
-		require.Equal(t, caller, e.Role == stats.Caller)
+		require.Equal(t, e.Stage == stats.Wait, e.Role == stats.Caller)
 	}
 	for _, stage := range []stats.Stage{stats.Read, stats.Decode, stats.Op} {
 		d := l.Stats.Stages[stage].Distribution()

@@ -163,6 +163,30 @@ def test_what_go_has_later_than_torch_is_torchs_again(monkeypatch: pytest.Monkey
     assert loader.stats().samples == later._BATCHES_OF_GO * 7
 
 
+def test_epochs_that_go_takes_longer_to_begin_are_torchs_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(later, "_EPOCHS_OF_GO", 2)
+
+    def make(kind: Any) -> Any:
+        loader = kind(Rows(), batch_size=ROWS, shuffle=True)
+        if kind is goloader.DataLoader:
+            later._known[loader] = later.Later(over=True, least_s=later._LEFT_S / 2, least_begin_s=-1.0)
+        return loader
+
+    theirs, ours, loader = both(make)
+    assert same(theirs, ours)
+    assert "SMALL_BATCHES" in loader.explain().codes
+    assert loader.stats().samples == 2 * ROWS
+
+
+@pytest.mark.parametrize(("batches", "slower"), [(1, True), (1000, False)])
+def test_what_an_epoch_takes_to_begin_counts_by_its_batches(batches: int, slower: bool) -> None:
+    known = later.Later(least_s=20e-6, least_begin_s=100e-6, least_of_go_s=15e-6, of_go=16)
+    for seconds in (9.0, 400e-6, 500e-6, 500e-6, 1e-6):
+        known.began(seconds, batches, of_go=True)
+    assert known.slower is slower
+    assert known.least_begin_of_go_s == 400e-6
+
+
 def _summed(batch: list[Any]) -> Any:
     return sum(each["x"] for each in batch)
 

@@ -85,8 +85,8 @@ REASONS = {
         "pad with a number of that dtype",
     ),
     "SMALL_BATCHES": Reason(
-        "without worker processes, a batch is so small that Python makes it faster",
-        "nothing; Go makes it with a larger batch_size",
+        "without worker processes, a batch is so small, or an epoch has so few, that Python makes them faster",
+        "nothing; Go makes larger ones",
     ),
     "ROWS_DIFFER": Reason("samples differ in length, or are too short", "`collate_fn=goloader.collate.Pad()`"),
     # What is done to an image

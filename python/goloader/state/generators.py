@@ -15,6 +15,7 @@ import numpy.random  # it seeds its generator as it is imported: here, not in a 
 import torch
 from numpy.typing import NDArray
 
+from ..adapters.python import memory_of_random
 from ..adapters.torch import worker
 
 # The process's own generators: torch's for the CPU, the random module's, and numpy's old one.
@@ -28,13 +29,7 @@ def capture(names: Sequence[str]) -> dict[str, Any]:
 
 def left(before: Mapping[str, Any]) -> dict[str, Any]:
     """Those of the states that capture gave which the process's generators have left since."""
-    return {name: state for name, state in before.items() if not _stands_at(name, state)}
-
-
-def _stands_at(name: str, state: Any) -> bool:
-    if name == "numpy" and type(state) is tuple and not state[3]:  # no gauss, which can be taken without a trace
-        return bool(_numpy_words() == state[1].tobytes() + np.int32(state[2]).tobytes())
-    return same(state, _GET[name]())
+    return {name: state for name, state in before.items() if not same(state, _GET[name]())}
 
 
 def put(states: Mapping[str, Any]) -> None:
@@ -314,51 +309,23 @@ _DRAW: dict[str, Callable[[int], torch.Tensor]] = {
 _NO_SIGN = 0x7FFFFFFF
 
 
-class Marks:
-    """States of the process's generators, taken before each batch by one thread: cheaply, as Watch looks at them."""
-
-    def __init__(self) -> None:
-        self._numpy: Any = None
-        self._words: bytes | None = None
-
-    def take(self) -> dict[str, Any]:
-        """As capture gives them."""
-        words, before = _numpy_words(), self._words
-        if words is None or words != before or self._numpy[3]:  # it holds a gauss, as Watch has it
-            self._numpy, self._words = _get_numpy(), words
-        return {**capture(("torch", "random")), "numpy": self._numpy}
-
-
 class Watch:
-    """Notices what is drawn from the process's generators: cheaply, since somebody looks after each batch.
+    """Notices what is drawn from the process's generators.
 
     moved  states of those that have moved since the watch began
     """
 
     def __init__(self) -> None:
         self.moved: dict[str, Any] = {}
-        self._numpy = _numpy_words()
         self._last = capture(PROCESS)
 
     def look(self) -> bool:
         """Whether one of them has moved since the last look."""
-        any_moved = False
-        for name in PROCESS:
-            if name == "numpy" and self._numpy_rests():
-                continue
-            state = _GET[name]()
-            if not same(self._last[name], state):
-                self._last[name] = self.moved[name] = state
-                any_moved = True
-        return any_moved
-
-    def _numpy_rests(self) -> bool:
-        """numpy takes 100 us to give its state: if nothing was drawn, a look at its memory shows that."""
-        words, self._numpy = self._numpy, _numpy_words()
-        if words is None or words != self._numpy:
-            return False
-        holds_a_gauss = self._last["numpy"][3]  # which can be taken without a trace in that memory
-        return not holds_a_gauss
+        states = capture(PROCESS)
+        moved = {name: state for name, state in states.items() if not same(self._last[name], state)}
+        self._last = states
+        self.moved.update(moved)
+        return bool(moved)
 
 
 def plain(state: Any) -> Any:
@@ -402,6 +369,30 @@ def _unpack(text: str) -> bytes:
         raise ValueError(f"not the state of a random generator: {error}") from None
 
 
+class _Kept:
+    """A state that is slow to ask for, kept as long as the generator's memory shows that nothing was drawn.
+
+    ask   gives the state
+    look  gives that memory; None where it cannot be seen, or where a normal deviate can be taken without a trace in it
+    """
+
+    def __init__(self, ask: Callable[[], Any], look: Callable[[], bytes | None]) -> None:
+        self._ask, self._look = ask, look
+        self._held: tuple[bytes, Any] | None = None
+
+    def __call__(self) -> Any:
+        memory, held = self._look(), self._held
+        if memory is None:
+            return self._ask()
+        if held is not None and held[0] == memory:
+            return held[1]
+        state = self._ask()
+        # Another thread may have drawn meanwhile, or numpy's may hold a deviate.
+        keeps = memory == self._look() and not (type(state) is tuple and state[0] == "MT19937" and state[3])
+        self._held = (memory, state) if keeps else None
+        return state
+
+
 def _numpy_generator() -> Any:
     return np.random.get_bit_generator()  # type: ignore[attr-defined]
 
@@ -426,10 +417,19 @@ _AS_TORCH: dict[str, Callable[[Any], Any]] = {
     "random": _of_python,
     "numpy": lambda state: _as_torch(*state[1:3]),
 }
+
+
+def _python_words() -> bytes | None:
+    """The words of the random module's generator and its place; None if it keeps a deviate."""
+    generator = getattr(random.getstate, "__self__", None)
+    return None if getattr(generator, "gauss_next", 0.0) is not None else memory_of_random(generator)
+
+
+# numpy takes 100 us, the random module 25.
 _GET: dict[str, Callable[[], Any]] = {
     "torch": torch.get_rng_state,
-    "random": random.getstate,
-    "numpy": _get_numpy,
+    "random": _Kept(lambda: random.getstate(), _python_words),
+    "numpy": _Kept(_get_numpy, _numpy_words),
 }
 _PUT: dict[str, Callable[[Any], None]] = {
     "torch": torch.set_rng_state,

@@ -5,7 +5,8 @@ take torch. So an epoch with num_workers=0 begins as torch's does, and its first
 takes over in the middle of an epoch where the rest would take torch longer than that; and once all epochs together have
 taken some ten times as long. Until then nothing of the loader is looked at.
 
-Few small rows make a batch that torch has sooner than Go is asked for it. So Go's first batches are timed, too.
+Few small rows make a batch that torch has sooner than Go is asked for it, and an epoch of few batches is over before Go
+has begun. So Go's first batches and epochs are timed, too.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 # The CPU time that is left of an epoch, as torch makes it, for which Go is asked; or, where it waits for files, the
 # time by the clock. What all epochs may have taken before Go is asked.
 _LEFT_S, _LEFT_CLOCK_S, _SPENT_S = 0.05, 0.5, 0.5
-# So many batches tell how long one takes, torch's and Go's.
-_BATCHES, _BATCHES_OF_GO = 8, 16
+# So many batches tell how long one takes, torch's and Go's; and so many epochs of Go's how long they take to begin.
+_BATCHES, _BATCHES_OF_GO, _EPOCHS_OF_GO = 8, 16, 4
 
 
 @dataclass
@@ -47,23 +48,31 @@ class Later:
     epoch     the most batches that it has made in one
     least_s   by the clock, for one batch
     over      Go is asked from now on
-    least_of_go_s, of_go  the same of Go's, and how many it has made
+    least_begin_s  the same, for the beginning of an epoch
+    least_of_go_s, of_go  the same of Go's batches, and how many it has made
+    least_begin_of_go_s, epochs_of_go  the same of its epochs, whose plan was there, and how many have begun
+    given     batches of those that are over
     slower    it was slower, and is not asked any more
     """
 
     spent_s: float = 0.0
     epoch: int = 0
     least_s: float = float("inf")
+    least_begin_s: float = float("inf")
     over: bool = False
     least_of_go_s: float = float("inf")
     of_go: int = 0
+    least_begin_of_go_s: float = float("inf")
+    epochs_of_go: int = 0
+    given: int = 0
     slower: bool = False
 
     def why(self, loader: DataLoader[Any]) -> Refusal:
         what = name_of(loader.dataset)
         if self.slower:
-            took = f"a batch took Go {self.least_of_go_s * 1e6:.0f} us, and torch {self.least_s * 1e6:.0f} us"
-            return Refusal("source", what, took, "SMALL_BATCHES")
+            took = [f"Go {self._batch_of_go_s * 1e6:.0f} us", f"torch {self._batch_s * 1e6:.0f} us"]
+            share = ", its share of an epoch's beginning included," if self.given else ""
+            return Refusal("source", what, f"a batch{share} took {', and '.join(took)}", "SMALL_BATCHES")
         spent = f"its epochs have taken {self.spent_s * 1e3:.0f} ms, in which Go would not even have begun"
         return Refusal("source", what, f"{spent}; after {_SPENT_S:g} s it takes over", "SMALL_EPOCHS")
 
@@ -75,8 +84,33 @@ class Later:
             return made
         self.least_of_go_s = min(self.least_of_go_s, time.perf_counter() - begun)
         self.of_go += 1
-        self.slower = self.of_go == _BATCHES_OF_GO and self.least_of_go_s > self.least_s
+        if self.of_go == _BATCHES_OF_GO:
+            self.slower = self._batch_of_go_s > self._batch_s
         return made
+
+    def began(self, seconds: float, given: int, *, of_go: bool) -> None:
+        """An epoch took so long to begin; so many batches of the one before were given."""
+        if not of_go:
+            self.least_begin_s = min(self.least_begin_s, seconds)
+        elif self.epochs_of_go < _EPOCHS_OF_GO and self.least_s < _LEFT_S:
+            if self.epochs_of_go:  # the first one made the plan
+                self.least_begin_of_go_s = min(self.least_begin_of_go_s, seconds)
+                self.given += given
+            self.epochs_of_go += 1
+            if self.epochs_of_go == _EPOCHS_OF_GO and self.of_go:
+                self.slower = self._batch_of_go_s > self._batch_s
+
+    @property
+    def _batch_s(self) -> float:
+        """For one batch, and its share of an epoch's beginning."""
+        return self.least_s + self._share(self.least_begin_s)
+
+    @property
+    def _batch_of_go_s(self) -> float:
+        return self.least_of_go_s + self._share(self.least_begin_of_go_s)
+
+    def _share(self, begin_s: float) -> float:
+        return begin_s * (self.epochs_of_go - 1) / self.given if self.given else 0.0
 
 
 _known: Beside[DataLoader[Any], Later] = Beside()
@@ -97,6 +131,14 @@ def ran(loader: DataLoader[Any]) -> Later | None:
     """The same of a loader that has begun an epoch so."""
     known = _known.get(loader)
     return known if known is not None and (known.slower or (known.spent_s and not known.over)) else None
+
+
+def began(loader: DataLoader[Any], asked: float, given: int, *, of_go: bool) -> None:
+    """An epoch has begun, which was asked for at this time of perf_counter: made by Go, or in torch's way. So many
+    batches of the one before were given."""
+    known = _known.get(loader)
+    if known is not None:
+        known.began(time.perf_counter() - asked, given, of_go=of_go)
 
 
 def timing(loader: DataLoader[Any]) -> Later | None:
@@ -143,7 +185,8 @@ class Epoch:
         known = self._known
         known.spent_s += spent
         known.epoch = max(known.epoch, self.batches)
-        known.least_s = min(known.least_s, self._took)  # the last one may be smaller, and is not counted
+        # The last one may be smaller, and is not counted, unless it is the only one.
+        known.least_s = min(known.least_s, took if self.batches == 1 else self._took)
         self._took = took
         return batch
 

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch.utils.data import IterableDataset
 
-from ...state.generators import PROCESS, Marks, capture, put
+from ...state.generators import PROCESS, capture, put
 from . import hooks, trial
 from .array import StandInArray
 from .escape import give_arrays, in_sight, make_real, reached, settle, without_stand_ins
@@ -60,7 +60,6 @@ class Fetcher:
         self._inner, self._record, self._workshop, self._pinned = inner, record, workshop, pinned
         self.streams = isinstance(inner.dataset, IterableDataset)
         self._native: CoreNative | None = None
-        self._marks = Marks()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
@@ -70,7 +69,7 @@ class Fetcher:
         if not self._records(indices):
             settle(self._record)
             return self._inner.fetch(indices)
-        start = {} if self.streams else self._marks.take()
+        start = {} if self.streams else capture(PROCESS)
         session = self.session(self._recorder())
         if self.streams:
             self._record.left = session
