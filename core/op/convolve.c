@@ -6,12 +6,13 @@
 
 enum { ROWS_MAX = GL_TAPS_MAX + GL_ZERO_ROWS };
 
-/* A product of two weights each, rounded to float32. */
+/* A product of two weights each, rounded to float32 before it is scaled. */
 static gl_taps taps_of(const gl_pass *pass) {
     gl_taps taps = {.across = pass->width, .down = pass->height};
     for (int32_t i = 0; i < taps.down; i++)
         for (int32_t j = 0; j < taps.across; j++)
-            taps.weight[(GL_ZERO_ROWS + i) * taps.across + j] = pass->weight[1][i] * pass->weight[0][j];
+            taps.weight[(GL_ZERO_ROWS + i) * taps.across + j] =
+                pass->weight[1][i] * pass->weight[0][j] * GL_TAPS_SCALE;
     return taps;
 }
 

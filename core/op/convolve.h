@@ -15,7 +15,12 @@ enum {
     GL_ZERO_ROWS = GL_CONVOLVE_ROWS - 1
 };
 
-/* Weights [GL_ZERO_ROWS + down + GL_ZERO_ROWS][across]. */
+/* Weights are taken 2^64 times as large, and sums by that much smaller before they are rounded. Products of two small weights
+ * are no normal numbers, for which processors take a hundred times as long. The sums are the same: those that are not normal
+ * are of integers times 2^-149, and never rounded. */
+#define GL_TAPS_SCALE 0x1p64f
+
+/* Weights [GL_ZERO_ROWS + down + GL_ZERO_ROWS][across], times GL_TAPS_SCALE. */
 typedef struct gl_taps {
     int32_t across, down;
     float weight[(GL_TAPS_MAX + 2 * GL_ZERO_ROWS) * GL_TAPS_MAX];

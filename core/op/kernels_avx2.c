@@ -425,6 +425,7 @@ TARGET static void blur(const gl_box *box, const uint8_t *src, int32_t n, uint8_
 __attribute__((target("avx2,fma"))) static void convolve(const gl_taps *taps, const float *const *row, int32_t rows,
                                                          int32_t width, uint8_t *dst, ptrdiff_t stride) {
     enum { VECTOR = 8, PAIR = 2 * VECTOR };
+    const __m256 down = _mm256_set1_ps(1 / GL_TAPS_SCALE);
     const int32_t across = taps->across;
     for (int32_t x = 0; x < width; x += PAIR) {
         __m256 sum[GL_CONVOLVE_ROWS][2];
@@ -442,7 +443,8 @@ __attribute__((target("avx2,fma"))) static void convolve(const gl_taps *taps, co
             }
         }
         for (int y = 0; y < rows; y++) {
-            const __m256i left = _mm256_cvtps_epi32(sum[y][0]), right = _mm256_cvtps_epi32(sum[y][1]);
+            const __m256i left = _mm256_cvtps_epi32(_mm256_mul_ps(sum[y][0], down));
+            const __m256i right = _mm256_cvtps_epi32(_mm256_mul_ps(sum[y][1], down));
             const __m256i words = _mm256_permute4x64_epi64(_mm256_packs_epi32(left, right), 0xD8);
             uint8_t bytes[PAIR];
             _mm_storeu_si128((__m128i *)bytes,

@@ -517,6 +517,7 @@ WIDE static void blur(const gl_box *box, const uint8_t *src, int32_t n, uint8_t 
 TARGET static void convolve(const gl_taps *taps, const float *const *row, int32_t rows, int32_t width, uint8_t *dst,
                             ptrdiff_t stride) {
     enum { PAIR = 2 * BLOCK };
+    const __m512 down = _mm512_set1_ps(1 / GL_TAPS_SCALE);
     const int32_t across = taps->across;
     for (int32_t x = 0; x < width; x += PAIR) {
         __m512 sum[GL_CONVOLVE_ROWS][2];
@@ -538,8 +539,10 @@ TARGET static void convolve(const gl_taps *taps, const float *const *row, int32_
         const __mmask16 second = (__mmask16)(n < BLOCK ? 0 : (1u << (n - BLOCK)) - 1);
         for (int y = 0; y < rows; y++) {
             uint8_t *to = dst + y * stride + x;
-            _mm_mask_storeu_epi8(to, first, _mm512_cvtusepi32_epi8(_mm512_cvtps_epi32(sum[y][0])));
-            _mm_mask_storeu_epi8(to + BLOCK, second, _mm512_cvtusepi32_epi8(_mm512_cvtps_epi32(sum[y][1])));
+            const __m512i left = _mm512_cvtps_epi32(_mm512_mul_ps(sum[y][0], down));
+            const __m512i right = _mm512_cvtps_epi32(_mm512_mul_ps(sum[y][1], down));
+            _mm_mask_storeu_epi8(to, first, _mm512_cvtusepi32_epi8(left));
+            _mm_mask_storeu_epi8(to + BLOCK, second, _mm512_cvtusepi32_epi8(right));
         }
     }
 }

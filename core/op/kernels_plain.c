@@ -115,8 +115,10 @@ void gl_plain_convolve(const gl_taps *taps, const float *const *row, int32_t row
                 for (int32_t j = 0; j < taps->across; j++)
                     for (int32_t k = 0; k < n; k++)
                         sum[k] = fmaf(weights[i * taps->across + j], row[y + i][x + j + k], sum[k]);
-            for (int32_t k = 0; k < n; k++)
-                dst[x + k] = sum[k] > 255.0f ? 255 : (uint8_t)rintf(sum[k]);
+            for (int32_t k = 0; k < n; k++) {
+                const float value = sum[k] / GL_TAPS_SCALE;
+                dst[x + k] = value > 255.0f ? 255 : (uint8_t)rintf(value);
+            }
         }
 }
 
