@@ -454,9 +454,40 @@ __attribute__((target("avx2,fma"))) static void convolve(const gl_taps *taps, co
     }
 }
 
+__attribute__((target("avx2,fma"))) void gl_avx2_convolve_apart(const gl_taps *taps, const float *const *row,
+                                                                const int32_t *y, const int32_t *x, int32_t n,
+                                                                float *sum) {
+    gl_convolve_apart_loop(taps, row, y, x, n, sum);
+}
+
 __attribute__((target("avx2,fma"))) static void weigh(const float *weights, int32_t taps, const float *const *row,
                                                       int32_t n, float *dst) {
-    gl_weigh_loop(weights, taps, row, n, dst);
+    enum { VECTOR = 8, VECTORS = 8, CHUNK = VECTOR * VECTORS };
+    int32_t x = 0;
+    for (; x <= n - CHUNK; x += CHUNK) {
+        __m256 sum[VECTORS];
+        for (int v = 0; v < VECTORS; v++)
+            sum[v] = _mm256_setzero_ps();
+        for (int32_t i = 0; i < taps; i++) {
+            const __m256 w = _mm256_broadcast_ss(weights + i);
+            for (int v = 0; v < VECTORS; v++)
+                sum[v] = _mm256_fmadd_ps(w, _mm256_loadu_ps(row[i] + x + v * VECTOR), sum[v]);
+        }
+        for (int v = 0; v < VECTORS; v++)
+            _mm256_storeu_ps(dst + x + v * VECTOR, sum[v]);
+    }
+    for (; x <= n - VECTOR; x += VECTOR) {
+        __m256 sum = _mm256_setzero_ps();
+        for (int32_t i = 0; i < taps; i++)
+            sum = _mm256_fmadd_ps(_mm256_broadcast_ss(weights + i), _mm256_loadu_ps(row[i] + x), sum);
+        _mm256_storeu_ps(dst + x, sum);
+    }
+    for (; x < n; x++) {
+        float sum = 0;
+        for (int32_t i = 0; i < taps; i++)
+            sum = __builtin_fmaf(weights[i], row[i][x], sum);
+        dst[x] = sum;
+    }
 }
 
 /* gl_plain_hue, eight pixels at a time, in float32 where it divides integers: no quotient is so near to an integer that
@@ -553,6 +584,7 @@ const gl_kernels gl_avx2_kernels = {
     .stencil = gl_avx2_stencil,
     .blur = blur,
     .convolve = convolve,
+    .convolve_apart = gl_avx2_convolve_apart,
     .weigh = weigh,
     .warp_along = gl_avx2_warp_along,
     .warp_nearest = gl_avx2_warp_nearest,

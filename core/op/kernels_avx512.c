@@ -547,8 +547,24 @@ TARGET static void convolve(const gl_taps *taps, const float *const *row, int32_
     }
 }
 
-WIDE static void weigh(const float *weights, int32_t taps, const float *const *row, int32_t n, float *dst) {
-    gl_weigh_loop(weights, taps, row, n, dst);
+TARGET static void weigh(const float *weights, int32_t taps, const float *const *row, int32_t n, float *dst) {
+    enum { VECTORS = 8 };
+    for (int32_t x = 0; x < n; x += VECTORS * BLOCK) {
+        __m512 sum[VECTORS];
+        __mmask16 have[VECTORS];
+        for (int v = 0; v < VECTORS; v++) {
+            const int32_t left = n - x - v * BLOCK;
+            have[v] = (__mmask16)(left >= BLOCK ? 0xFFFF : left > 0 ? (1u << left) - 1 : 0);
+            sum[v] = _mm512_setzero_ps();
+        }
+        for (int32_t i = 0; i < taps; i++) {
+            const __m512 w = _mm512_set1_ps(weights[i]);
+            for (int v = 0; v < VECTORS; v++)
+                sum[v] = _mm512_fmadd_ps(w, _mm512_maskz_loadu_ps(have[v], row[i] + x + v * BLOCK), sum[v]);
+        }
+        for (int v = 0; v < VECTORS; v++)
+            _mm512_mask_storeu_ps(dst + x + v * BLOCK, have[v], sum[v]);
+    }
 }
 
 /* gl_plain_hue for sixteen pixels at a time. */
@@ -642,6 +658,7 @@ const gl_kernels gl_avx512_kernels = {
     .stencil = gl_avx2_stencil,
     .blur = blur,
     .convolve = convolve,
+    .convolve_apart = gl_avx2_convolve_apart,
     .weigh = weigh,
     .warp_along = gl_avx2_warp_along,
     .warp_nearest = gl_avx2_warp_nearest,

@@ -122,6 +122,11 @@ void gl_plain_convolve(const gl_taps *taps, const float *const *row, int32_t row
         }
 }
 
+void gl_plain_convolve_apart(const gl_taps *taps, const float *const *row, const int32_t *y, const int32_t *x, int32_t n,
+                             float *sum) {
+    gl_convolve_apart_loop(taps, row, y, x, n, sum);
+}
+
 void gl_plain_weigh(const float *weights, int32_t taps, const float *const *row, int32_t n, float *dst) {
     gl_weigh_loop(weights, taps, row, n, dst);
 }
@@ -180,6 +185,7 @@ const gl_kernels gl_plain_kernels = {
     .stencil = gl_plain_stencil,
     .blur = gl_plain_blur,
     .convolve = gl_plain_convolve,
+    .convolve_apart = gl_plain_convolve_apart,
     .weigh = gl_plain_weigh,
     .warp_along = gl_plain_warp_along,
     .warp_nearest = gl_plain_warp_nearest,
