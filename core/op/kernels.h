@@ -35,6 +35,7 @@ struct gl_kernels {
     void (*stencil)(int side, const float *weights, float offset, const uint8_t *const *rows, size_t n, uint8_t *dst);
     gl_blur *blur;
     gl_convolve *convolve;
+    gl_convolve_apart *convolve_apart;
     gl_weigh *weigh;
     gl_warp_along *warp_along;
     gl_warp_nearest *warp_nearest;
@@ -55,6 +56,7 @@ void gl_plain_hue(int32_t shift, const uint8_t *const rgb[3], size_t n, uint8_t 
 void gl_plain_stencil(int side, const float *weights, float offset, const uint8_t *const *rows, size_t n, uint8_t *dst);
 gl_blur gl_plain_blur;
 gl_convolve gl_plain_convolve;
+gl_convolve_apart gl_plain_convolve_apart;
 gl_weigh gl_plain_weigh;
 
 extern const gl_kernels gl_plain_kernels;
@@ -62,6 +64,7 @@ extern const gl_kernels gl_plain_kernels;
 extern const gl_kernels gl_avx2_kernels, gl_avx512_kernels;
 gl_linear_across gl_avx2_linear_across;
 gl_linear_down gl_avx2_linear_down;
+gl_convolve_apart gl_avx2_convolve_apart;
 gl_warp_along gl_avx2_warp_along;
 gl_warp_nearest gl_avx2_warp_nearest;
 gl_warp_pack gl_avx2_warp_pack;

@@ -425,6 +425,7 @@ TARGET static void blur(const gl_box *box, const uint8_t *src, int32_t n, uint8_
 __attribute__((target("avx2,fma"))) static void convolve(const gl_taps *taps, const float *const *row, int32_t rows,
                                                          int32_t width, uint8_t *dst, ptrdiff_t stride) {
     enum { VECTOR = 8, PAIR = 2 * VECTOR };
+    const __m256 down = _mm256_set1_ps(1 / GL_TAPS_SCALE);
     const int32_t across = taps->across;
     for (int32_t x = 0; x < width; x += PAIR) {
         __m256 sum[GL_CONVOLVE_ROWS][2];
@@ -442,7 +443,8 @@ __attribute__((target("avx2,fma"))) static void convolve(const gl_taps *taps, co
             }
         }
         for (int y = 0; y < rows; y++) {
-            const __m256i left = _mm256_cvtps_epi32(sum[y][0]), right = _mm256_cvtps_epi32(sum[y][1]);
+            const __m256i left = _mm256_cvtps_epi32(_mm256_mul_ps(sum[y][0], down));
+            const __m256i right = _mm256_cvtps_epi32(_mm256_mul_ps(sum[y][1], down));
             const __m256i words = _mm256_permute4x64_epi64(_mm256_packs_epi32(left, right), 0xD8);
             uint8_t bytes[PAIR];
             _mm_storeu_si128((__m128i *)bytes,
@@ -452,9 +454,40 @@ __attribute__((target("avx2,fma"))) static void convolve(const gl_taps *taps, co
     }
 }
 
+__attribute__((target("avx2,fma"))) void gl_avx2_convolve_apart(const gl_taps *taps, const float *const *row,
+                                                                const int32_t *y, const int32_t *x, int32_t n,
+                                                                float *sum) {
+    gl_convolve_apart_loop(taps, row, y, x, n, sum);
+}
+
 __attribute__((target("avx2,fma"))) static void weigh(const float *weights, int32_t taps, const float *const *row,
                                                       int32_t n, float *dst) {
-    gl_weigh_loop(weights, taps, row, n, dst);
+    enum { VECTOR = 8, VECTORS = 8, CHUNK = VECTOR * VECTORS };
+    int32_t x = 0;
+    for (; x <= n - CHUNK; x += CHUNK) {
+        __m256 sum[VECTORS];
+        for (int v = 0; v < VECTORS; v++)
+            sum[v] = _mm256_setzero_ps();
+        for (int32_t i = 0; i < taps; i++) {
+            const __m256 w = _mm256_broadcast_ss(weights + i);
+            for (int v = 0; v < VECTORS; v++)
+                sum[v] = _mm256_fmadd_ps(w, _mm256_loadu_ps(row[i] + x + v * VECTOR), sum[v]);
+        }
+        for (int v = 0; v < VECTORS; v++)
+            _mm256_storeu_ps(dst + x + v * VECTOR, sum[v]);
+    }
+    for (; x <= n - VECTOR; x += VECTOR) {
+        __m256 sum = _mm256_setzero_ps();
+        for (int32_t i = 0; i < taps; i++)
+            sum = _mm256_fmadd_ps(_mm256_broadcast_ss(weights + i), _mm256_loadu_ps(row[i] + x), sum);
+        _mm256_storeu_ps(dst + x, sum);
+    }
+    for (; x < n; x++) {
+        float sum = 0;
+        for (int32_t i = 0; i < taps; i++)
+            sum = __builtin_fmaf(weights[i], row[i][x], sum);
+        dst[x] = sum;
+    }
 }
 
 /* gl_plain_hue, eight pixels at a time, in float32 where it divides integers: no quotient is so near to an integer that
@@ -551,6 +584,7 @@ const gl_kernels gl_avx2_kernels = {
     .stencil = gl_avx2_stencil,
     .blur = blur,
     .convolve = convolve,
+    .convolve_apart = gl_avx2_convolve_apart,
     .weigh = weigh,
     .warp_along = gl_avx2_warp_along,
     .warp_nearest = gl_avx2_warp_nearest,

@@ -517,6 +517,7 @@ WIDE static void blur(const gl_box *box, const uint8_t *src, int32_t n, uint8_t 
 TARGET static void convolve(const gl_taps *taps, const float *const *row, int32_t rows, int32_t width, uint8_t *dst,
                             ptrdiff_t stride) {
     enum { PAIR = 2 * BLOCK };
+    const __m512 down = _mm512_set1_ps(1 / GL_TAPS_SCALE);
     const int32_t across = taps->across;
     for (int32_t x = 0; x < width; x += PAIR) {
         __m512 sum[GL_CONVOLVE_ROWS][2];
@@ -538,14 +539,32 @@ TARGET static void convolve(const gl_taps *taps, const float *const *row, int32_
         const __mmask16 second = (__mmask16)(n < BLOCK ? 0 : (1u << (n - BLOCK)) - 1);
         for (int y = 0; y < rows; y++) {
             uint8_t *to = dst + y * stride + x;
-            _mm_mask_storeu_epi8(to, first, _mm512_cvtusepi32_epi8(_mm512_cvtps_epi32(sum[y][0])));
-            _mm_mask_storeu_epi8(to + BLOCK, second, _mm512_cvtusepi32_epi8(_mm512_cvtps_epi32(sum[y][1])));
+            const __m512i left = _mm512_cvtps_epi32(_mm512_mul_ps(sum[y][0], down));
+            const __m512i right = _mm512_cvtps_epi32(_mm512_mul_ps(sum[y][1], down));
+            _mm_mask_storeu_epi8(to, first, _mm512_cvtusepi32_epi8(left));
+            _mm_mask_storeu_epi8(to + BLOCK, second, _mm512_cvtusepi32_epi8(right));
         }
     }
 }
 
-WIDE static void weigh(const float *weights, int32_t taps, const float *const *row, int32_t n, float *dst) {
-    gl_weigh_loop(weights, taps, row, n, dst);
+TARGET static void weigh(const float *weights, int32_t taps, const float *const *row, int32_t n, float *dst) {
+    enum { VECTORS = 8 };
+    for (int32_t x = 0; x < n; x += VECTORS * BLOCK) {
+        __m512 sum[VECTORS];
+        __mmask16 have[VECTORS];
+        for (int v = 0; v < VECTORS; v++) {
+            const int32_t left = n - x - v * BLOCK;
+            have[v] = (__mmask16)(left >= BLOCK ? 0xFFFF : left > 0 ? (1u << left) - 1 : 0);
+            sum[v] = _mm512_setzero_ps();
+        }
+        for (int32_t i = 0; i < taps; i++) {
+            const __m512 w = _mm512_set1_ps(weights[i]);
+            for (int v = 0; v < VECTORS; v++)
+                sum[v] = _mm512_fmadd_ps(w, _mm512_maskz_loadu_ps(have[v], row[i] + x + v * BLOCK), sum[v]);
+        }
+        for (int v = 0; v < VECTORS; v++)
+            _mm512_mask_storeu_ps(dst + x + v * BLOCK, have[v], sum[v]);
+    }
 }
 
 /* gl_plain_hue for sixteen pixels at a time. */
@@ -639,6 +658,7 @@ const gl_kernels gl_avx512_kernels = {
     .stencil = gl_avx2_stencil,
     .blur = blur,
     .convolve = convolve,
+    .convolve_apart = gl_avx2_convolve_apart,
     .weigh = weigh,
     .warp_along = gl_avx2_warp_along,
     .warp_nearest = gl_avx2_warp_nearest,

@@ -133,6 +133,7 @@ const gl_kernels gl_neon_kernels = {
     .stencil = gl_plain_stencil,
     .blur = gl_plain_blur,
     .convolve = gl_plain_convolve,
+    .convolve_apart = gl_plain_convolve_apart,
     .weigh = gl_plain_weigh,
     .warp_along = gl_plain_warp_along,
     .warp_nearest = gl_plain_warp_nearest,

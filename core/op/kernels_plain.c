@@ -115,9 +115,16 @@ void gl_plain_convolve(const gl_taps *taps, const float *const *row, int32_t row
                 for (int32_t j = 0; j < taps->across; j++)
                     for (int32_t k = 0; k < n; k++)
                         sum[k] = fmaf(weights[i * taps->across + j], row[y + i][x + j + k], sum[k]);
-            for (int32_t k = 0; k < n; k++)
-                dst[x + k] = sum[k] > 255.0f ? 255 : (uint8_t)rintf(sum[k]);
+            for (int32_t k = 0; k < n; k++) {
+                const float value = sum[k] / GL_TAPS_SCALE;
+                dst[x + k] = value > 255.0f ? 255 : (uint8_t)rintf(value);
+            }
         }
+}
+
+void gl_plain_convolve_apart(const gl_taps *taps, const float *const *row, const int32_t *y, const int32_t *x, int32_t n,
+                             float *sum) {
+    gl_convolve_apart_loop(taps, row, y, x, n, sum);
 }
 
 void gl_plain_weigh(const float *weights, int32_t taps, const float *const *row, int32_t n, float *dst) {
@@ -178,6 +185,7 @@ const gl_kernels gl_plain_kernels = {
     .stencil = gl_plain_stencil,
     .blur = gl_plain_blur,
     .convolve = gl_plain_convolve,
+    .convolve_apart = gl_plain_convolve_apart,
     .weigh = gl_plain_weigh,
     .warp_along = gl_plain_warp_along,
     .warp_nearest = gl_plain_warp_nearest,

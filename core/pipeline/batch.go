@@ -54,7 +54,8 @@ type sample struct {
 	opencv    bool         // of a script: OpenCV reads it
 	place     *cache.Place // of its pixels, where these are to be kept
 	held      recipe.Size  // of its pixels, if a cache has them: its bytes, or lent; else 0x0
-	lent      []byte       // the pixels that are to be kept, while its worker makes it
+	lent      []byte       // pixels that are to be kept, or that several images share, while its worker makes it
+	done      int          // its first steps, which lent pixels that are shared have had
 	odd       bool         // of a stream: it lacks something that is not its image
 }
 

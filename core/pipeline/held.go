@@ -33,11 +33,7 @@ func (l *Loader) Hold(kept *cache.Decoded, key func(i int) source.Key) error {
 	if kept == nil || l.views != 1 || l.script != nil || len(l.parts) == 0 {
 		return nil
 	}
-	same := make([]byte, 256)
-	for i := range same {
-		same[i] = byte(i)
-	}
-	store, err := op.NewStore(3, 1, bytes.Repeat(same, 3))
+	store, err := storeAsIs(3)
 	if err != nil {
 		return err
 	}
@@ -46,6 +42,15 @@ func (l *Loader) Hold(kept *cache.Decoded, key func(i int) source.Key) error {
 		l.held.made = append(l.held.made, fmt.Sprintf("pixels 1, %v: %s", l.plan.Pillow.PassOrder, p.views[0].program.FixedText()))
 	}
 	return nil
+}
+
+// storeAsIs leaves bytes as they are.
+func storeAsIs(planes int) (*op.Store, error) {
+	same := make([]byte, 256)
+	for i := range same {
+		same[i] = byte(i)
+	}
+	return op.NewStore(planes, 1, bytes.Repeat(same, planes))
 }
 
 // isHeld says that a sample's bytes are pixels.

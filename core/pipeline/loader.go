@@ -156,8 +156,9 @@ type Loader struct {
 	drawsFirst which
 	lists      []int64 // of a scripted source: the number of each list's first file
 	exps       draw.Answers
-	seek       *seek.Index // nil if no seek index is kept
-	held       *held       // nil if no pixels are kept
+	seek       *seek.Index       // nil if no seek index is kept
+	held       *held             // nil if no pixels are kept
+	asIs       map[int]*op.Store // by planes, of pixels that images share; nil if they share none
 
 	mu      sync.Mutex
 	ring    *ring.Ring
@@ -434,6 +435,9 @@ func (l *Loader) free() {
 	}
 	if l.held != nil {
 		l.held.store.Close()
+	}
+	for _, store := range l.asIs {
+		store.Close()
 	}
 	l.kind.close()
 	for _, w := range l.workers {

@@ -46,6 +46,14 @@ func (l *Loader) openScripted(from source.Files) (_ *Loader, err error) {
 		made.views = append(made.views, view{store: store, mode: modes[s.Opens[g.File].Mode], looks: newLooks(g)})
 	}
 	l.parts, l.random = []part{made}, true
+	if l.views > 1 {
+		l.asIs = make(map[int]*op.Store)
+		for _, planes := range []int{1, 3} {
+			if l.asIs[planes], err = storeAsIs(planes); err != nil {
+				return nil, err
+			}
+		}
+	}
 	if l.script, err = draw.CompileScript(s, p.Image, l.plan.RNG); err != nil {
 		return nil, err
 	}

@@ -94,6 +94,9 @@ func (w *worker) makeImages(b *batch, lo, hi int, steps []recipe.Step) error {
 		return err
 	}
 	defer b.takeBack(lo, hi)
+	if err := w.makeShared(b, lo, hi, steps); err != nil {
+		return err
+	}
 	w.todo = w.todo[:0]
 	for i := lo; i < hi; i++ {
 		s := &b.samples[i]
@@ -185,11 +188,14 @@ func (w *worker) placeAside(b *batch, lo, hi int) (unsafe.Pointer, error) {
 func (w *worker) setJob(s *sample, file []byte, steps []recipe.Step) error {
 	in, isHeld := s.size, s.isHeld() && !s.pixels.Valid()
 	if isHeld {
-		fixed, _, err := w.run.loader.view(s).program.Fixed(w.fixed[:0], s.size)
-		if err != nil {
-			return err
+		if w.run.loader.held != nil {
+			fixed, _, err := w.run.loader.view(s).program.Fixed(w.fixed[:0], s.size)
+			if err != nil {
+				return err
+			}
+			w.fixed, s.done = fixed, len(fixed)
 		}
-		w.fixed, steps, in = fixed, steps[len(fixed):], s.held
+		steps, in = steps[s.done:], s.held
 	}
 	steps, patches := recipe.CutPatches(steps)
 	passes, out, err := op.Fuse(w.fuse[:0], in, steps)
@@ -205,7 +211,11 @@ func (w *worker) setJob(s *sample, file []byte, steps []recipe.Step) error {
 	w.jobs.SetPatches(k, patches)
 	if isHeld {
 		w.jobs.SetSeek(k, nil, 0, 0)
-		w.jobs.SetRaw(k, op.Planar, unsafe.Pointer(unsafe.SliceData(file)), len(file), s.held)
+		layout := op.Planar
+		if len(file) == int(s.held.Pixels()) {
+			layout = op.Flat
+		}
+		w.jobs.SetRaw(k, layout, unsafe.Pointer(unsafe.SliceData(file)), len(file), s.held)
 	} else if s.pixels.Valid() {
 		layout := op.Interleaved
 		if s.mode.Planes() == 1 {

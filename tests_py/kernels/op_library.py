@@ -114,8 +114,8 @@ class Kernels(ctypes.Structure):
         (name, ctypes.c_void_p)
         for name in ("name", "torch", "pack_horizontal", "pack_vertical", "horizontal", "vertical", "put",
                      "linear_across", "linear_down", "grey", "split", "lookup", "blend", "smooth", "hue", "stencil",
-                     "blur", "convolve", "weigh", "warp_along", "warp_nearest", "warp_pack", "warp_unpack",
-                     "warp_blend", "warp_inside", "to_hsv", "from_hsv")
+                     "blur", "convolve", "convolve_apart", "weigh", "warp_along", "warp_nearest", "warp_pack",
+                     "warp_unpack", "warp_blend", "warp_inside", "to_hsv", "from_hsv")
     ]  # fmt: skip
 
 

@@ -188,7 +188,16 @@ def test_the_convolution_equals_torchvision(worker: Worker, api: str) -> None:
     longest = 60 if worker.name == "plain" else 300
     for _ in range(80):
         pixels = picture(rng)[:longest, :longest]
-        pixels = np.ascontiguousarray(np.full_like(pixels, 255) if rng.random() < 0.1 else pixels)
+        kind = rng.random()
+        if kind < 0.1:
+            pixels = np.full_like(pixels, 255)
+        elif kind < 0.3:  # sums that are no normal numbers
+            pixels = np.where(rng.random(pixels.shape) < 0.01, pixels, 0).astype(np.uint8)
+        elif kind < 0.5:  # sums next to the middle of two integers
+            half = np.indices(pixels.shape[:2]).sum(0) % 2
+            half[:, int(rng.integers(pixels.shape[1] + 1)) :] = 0
+            pixels = (half.reshape(*half.shape, *(1,) * (pixels.ndim - 2)) + pixels * 0).astype(np.uint8)
+        pixels = np.ascontiguousarray(pixels)
         size, mode = pixels.shape[1::-1], "L" if pixels.ndim == 2 else "RGB"
         counts, sigma = (2 * rng.integers(0, 16, 2) + 1).tolist(), rng.uniform(0.1, 4.0, 2).tolist()
         step = blur_step(weights, counts, sigma, size, mode)

@@ -232,3 +232,23 @@ class Cropped(Own):
 @WORKERS
 def test_crops_by_functions(root: Path, num_workers: int) -> None:
     check(Program(loader_of(Cropped(root), batch_size=4, num_workers=num_workers)))
+
+
+class Views(Own):
+    """Of one file several images: they begin alike or not, in colours and in grey."""
+
+    cut = v1.Compose([v1.RandomResizedCrop(20, (0.7, 1.0)), v1.RandomHorizontalFlip()])
+    small = v1.RandomCrop(9)
+    even = v1.Resize((24, 26))
+
+    def __getitem__(self, index: int) -> Any:
+        image = Image.open(self.files[index]).convert("RGB")
+        grey = self.even(Image.open(self.files[index]).convert("L"))
+        views = [self.cut(image), self.cut(image), grey, self.small(grey), self.small(image)]
+        return [F.to_tensor(view) for view in views]
+
+
+@WORKERS
+def test_views_of_one_file(root: Path, num_workers: int) -> None:
+    loader = loader_of(Views(root), batch_size=4, shuffle=True, num_workers=num_workers)
+    check(Program(loader, epochs=2))
