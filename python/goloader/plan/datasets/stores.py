@@ -155,10 +155,10 @@ class Stores:
 
         Raises UnreadableError, also where the file is not the one with the inode.
         """
-        place = os.path.join(path, name) if is_zarr else path
+        place = os.path.join(path, name) if is_zarr and not os.path.isfile(path) else path
         if place not in self._versions:
             try:
-                state = os.stat(zarr.about(place) if is_zarr else place)
+                state = os.stat(zarr.about(path, name) if is_zarr else place)
             except OSError as error:
                 raise UnreadableError(f"uses {place}, which cannot be read: {error}") from None
             self._versions[place] = state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns
@@ -168,7 +168,7 @@ class Stores:
         known = self._known.get((is_zarr, path, name))
         if known is None or known[0] != version:
             try:
-                array = zarr.one(place) if is_zarr else hdf5.one(path, name)
+                array = zarr.one(path, name) if is_zarr else hdf5.one(path, name)
             except (OSError, ValueError, KeyError) as error:
                 raise UnreadableError(f"uses {name!r} of {path}, which goloader does not read: {error}") from None
             known = version, None if array is None else StoredArray(is_zarr, array)
@@ -191,8 +191,15 @@ def _of_h5py(value: Any) -> tuple[str, str, Any]:
 
 
 def _of_zarr(value: Any) -> tuple[str, str, Any]:
-    """The same of zarr's, whose folders have no inode that counts."""
-    root = getattr(value.store, "root", None)
-    if not value.read_only or type(value.store).__name__ != "LocalStore" or root is None:
-        raise UnreadableError("uses an array or a group of zarr's that is no folder opened for reading alone")
-    return os.path.abspath(os.fspath(root)), value.path.strip("/"), None
+    """The same of zarr's; folders have no inode that counts."""
+    store, inode = value.store, None
+    root = vars(store).get({"LocalStore": "root", "ZipStore": "path"}.get(type(store).__name__, ""))
+    if not value.read_only or root is None:
+        raise UnreadableError(
+            "uses an array or a group of zarr's that is no folder or archive opened for reading alone"
+        )
+    opened = vars(store).get("_zf")
+    if opened is not None and opened.fp is not None:
+        state = os.fstat(opened.fp.fileno())
+        inode = state.st_dev, state.st_ino
+    return os.path.abspath(os.fspath(root)), value.path.strip("/"), inode
