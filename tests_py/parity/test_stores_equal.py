@@ -274,3 +274,52 @@ def test_what_is_not_known_is_left_to_python(kind: Any, tmp_path: Path) -> None:
         except (ValueError, TypeError, RuntimeError) as error:
             found.append([type(error)])
     assert found[0] == found[1]
+
+
+@pytest.mark.skipif(zarr is None, reason="needs zarr")
+@pytest.mark.parametrize("num_workers", [0, 1])
+@pytest.mark.parametrize("form", [2, 3, "shards"])
+def test_a_zip_store(tmp_path: Path, form: Any, num_workers: int) -> None:
+    """Its files are stored as they are; shards hold several chunks each, the last ones some beyond the array.
+
+    torch's workers read the archive at one position that all of them have, and fail: its batches are those without.
+    """
+    path = str(tmp_path / "set.zip")
+    with zarr.storage.ZipStore(path, mode="w") as store:
+        group = zarr.open_group(store, mode="w", zarr_format=2 if form == 2 else 3)
+        for name, array in arrays(4).items():
+            shards = {"shards": (10, *array.shape[1:])} if form == "shards" else {}
+            made = group.create_array(
+                name, shape=array.shape, chunks=(5, *array.shape[1:]), dtype=array.dtype, **shards
+            )
+            made[: len(array) - 7] = array[: len(array) - 7]  # some chunks are never written
+    for kind in (InZip, ArraysInZip):
+        dataset = kind(path)
+        assert goloader.DataLoader(dataset).explain().native
+        seen = [
+            [bits(batch) for batch in kind_of(dataset, batch_size=4, num_workers=workers)]
+            for kind_of, workers in ((data.DataLoader, 0), (goloader.DataLoader, num_workers))
+        ]
+        assert seen[0] == seen[1]
+
+
+class InZip(InInit):
+    def begin(self) -> None:
+        self.file = zarr.open(zarr.storage.ZipStore(self.path, mode="r"), mode="r")
+
+
+class ArraysInZip(Arrays):
+    def begin(self) -> None:
+        file = zarr.open(zarr.storage.ZipStore(self.path, mode="r"), mode="r")
+        self.images, self.labels = file["images"], file["labels"]
+        self.order = np.random.default_rng(0).permutation(COUNT)
+
+
+@pytest.mark.skipif(zarr is None, reason="needs zarr")
+def test_a_zip_store_that_is_compressed_stays_with_python(tmp_path: Path) -> None:
+    path = str(tmp_path / "set.zip")
+    with zarr.storage.ZipStore(path, mode="w", compression=8) as store:
+        zarr.open_group(store, mode="w").create_array("images", data=np.zeros((COUNT, 2)))
+    explanation = goloader.DataLoader(InZip(path)).explain()
+    assert not explanation.native
+    assert "compressed" in str(explanation.rows[0].why)

@@ -15,6 +15,7 @@ import warnings
 import weakref
 import zlib
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -318,6 +319,28 @@ def test_pipelines_give_torch_s_batches(name: str, workers: int, urls: list[str]
 def test_hugging_face_s_streams_give_torch_s_batches(name: str, workers: int, rows: str) -> None:
     loader = compare(lambda: ROWS[name](rows), batch_size=5, num_workers=workers)
     assert name != "map" or in_go(loader) > 0, loader.explain()
+
+
+class Prefetching(data.IterableDataset[Any]):
+    """Reads the next file in a thread, as Hugging Face's shuffled streams read their next shards."""
+
+    def __init__(self, urls: list[str]) -> None:
+        self.contents = [content for url in urls for content in contents(url)]
+
+    def __iter__(self) -> Iterator[Any]:
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(io.BytesIO, self.contents[0])
+            for content in self.contents[1:]:
+                found, waiting = waiting.result(), pool.submit(io.BytesIO, content)
+                yield crop(Image.open(found).convert("RGB"))
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_stream_that_reads_in_threads_is_not_checked_in_a_process_that_would_wait_for_them(
+    workers: int, urls: list[str]
+) -> None:
+    loader = compare(lambda: Prefetching(urls), batch_size=4, num_workers=workers)
+    assert "it reads in threads" in str(loader.explain())
 
 
 class Listed(data.IterableDataset[Any]):

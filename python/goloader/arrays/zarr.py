@@ -1,10 +1,13 @@
-"""Zarr, version 2 and 3, in folders: finds arrays by their metadata, without the zarr package."""
+"""Zarr, version 2 and 3, in folders and in zip archives: finds arrays by their metadata, without the zarr package."""
 
 from __future__ import annotations
 
 import json
 import math
 import os
+import posixpath
+import struct
+import zipfile
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -56,20 +59,23 @@ def read(path: str) -> FileArray | dict[str, FileArray]:
     return found.get("", found)
 
 
-def one(folder: str) -> FileArray | None:
-    """The array of a folder; None for a group. Raises ValueError or OSError for what cannot be read."""
-    place = about(folder)
-    told = _read_about(place)
-    if _tells_group(os.path.basename(place), told):
-        return None
+def one(path: str, name: str) -> FileArray | None:
+    """The array of a name in a folder, or in a zip archive; None for a group. Raises ValueError or OSError for what
+    cannot be read."""
     try:
-        return _made(place, told)
+        archive = _Archive(path) if os.path.isfile(path) else None
+        place = about(path, name) if archive is None else archive.about(name)
+        told = _read_about(place) if archive is None else archive.read_about(place)
+        return None if _tells_group(os.path.basename(place), told) else _made(place, told, archive)
     except _Unread as why:
-        raise ValueError(f"{folder}: {why}") from None
+        raise ValueError(f"{path}: {name}: {why}") from None
 
 
-def about(folder: str) -> str:
-    """The file that says what a folder is, whether or not it is there."""
+def about(path: str, name: str = "") -> str:
+    """The file that says what a folder of a name is, whether or not it is there; the archive, if it is in one."""
+    if os.path.isfile(path):
+        return path
+    folder = os.path.join(path, name)
     places = [os.path.join(folder, name) for name in _ABOUT]
     return next(filter(os.path.isfile, places), places[0])
 
@@ -80,28 +86,72 @@ _ABOUT = ("zarr.json", ".zarray", ".zgroup")
 
 def _read_about(place: str) -> Any:
     with open(place, "rb") as content:
-        try:
-            return json.load(content)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"{place}: not metadata of Zarr: {error}") from None
+        return _parsed(place, content.read())
+
+
+def _parsed(place: str, content: bytes) -> Any:
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{place}: not metadata of Zarr: {error}") from None
 
 
 def _tells_group(file: str, told: Any) -> bool:
     return file == ".zgroup" or (isinstance(told, dict) and told.get("node_type") == "group")
 
 
-def _made(place: str, told: Any) -> FileArray:
+class _Archive:
+    """A zip archive whose files are stored as they are, as Zarr's ZipStore writes them.
+
+    path    of it
+    places  of each file in it where it begins, and its bytes
+
+    Raises _Unread for an archive of others, and OSError for one that is not sound.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.places: dict[str, tuple[int, int]] = {}
+        with open(path, "rb") as file:
+            try:
+                listed = zipfile.ZipFile(file).infolist()
+            except (zipfile.BadZipFile, NotImplementedError) as error:
+                raise OSError(f"{path}: {error}") from None
+            for each in listed:  # of two files of a name the last one counts
+                if each.compress_type != zipfile.ZIP_STORED or each.flag_bits & 1:
+                    raise _Unread("an archive that is compressed, or encrypted")
+                head = os.pread(file.fileno(), 30, each.header_offset)
+                if len(head) != 30 or not head.startswith(b"PK\3\4"):
+                    raise OSError(f"{path}: no file begins at byte {each.header_offset}")
+                begin = each.header_offset + 30 + sum(struct.unpack("<HH", head[26:]))
+                self.places[each.filename] = begin, each.file_size
+
+    def about(self, name: str) -> str:
+        """The file that says what a folder in it is. Raises FileNotFoundError."""
+        for each in _ABOUT:
+            if (place := posixpath.join(name, each)) in self.places:
+                return place
+        raise FileNotFoundError(f"{self.path}: it has no {name!r}")
+
+    def read_about(self, place: str) -> Any:
+        """What the file tells. Raises ValueError for what is no metadata."""
+        begin, size = self.places[place]
+        with open(self.path, "rb") as file:
+            return _parsed(f"{self.path}/{place}", os.pread(file.fileno(), size, begin))
+
+
+def _made(place: str, told: Any, archive: _Archive | None = None) -> FileArray:
     """Raises _Unread, and ValueError for what is no metadata of an array."""
     folder, file = os.path.split(place)
     try:
-        return (_version3 if file == "zarr.json" else _version2)(folder, told)
+        return (_version3 if file == "zarr.json" else _version2)(folder, told, archive)
     except _Unread:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
         raise ValueError(f"{place}: not metadata of an array: {type(error).__name__}: {error}") from None
 
 
-def _version2(folder: str, about: Any) -> FileArray:
+def _version2(folder: str, about: Any, archive: _Archive | None) -> FileArray:
     if not isinstance(about["dtype"], str):
         raise _Unread(f"of {about['dtype']}")
     if about["order"] != "C":
@@ -118,11 +168,12 @@ def _version2(folder: str, about: Any) -> FileArray:
     separator = about.get("dimension_separator", ".")
     prefix = os.path.join(folder, "")
     return _array(
-        folder, about["shape"], about["chunks"], about["dtype"], about["fill_value"], filters, prefix, separator
-    )
+        folder, about["shape"], about["chunks"], about["dtype"], about["fill_value"], filters, prefix, separator,
+        archive=archive,
+    )  # fmt: skip
 
 
-def _version3(folder: str, about: Any) -> FileArray:
+def _version3(folder: str, about: Any, archive: _Archive | None) -> FileArray:
     dtype = about["data_type"]
     if dtype not in NUMPY_DTYPES:
         raise _Unread(f"of {dtype}")
@@ -145,7 +196,7 @@ def _version3(folder: str, about: Any) -> FileArray:
         chunk, codecs = settings["chunk_shape"], settings["codecs"]
     order, filters = _codecs(codecs)
     kind = np.dtype(dtype).newbyteorder(order)
-    return _array(folder, about["shape"], chunk, kind, about["fill_value"], filters, prefix, separator, shards)
+    return _array(folder, about["shape"], chunk, kind, about["fill_value"], filters, prefix, separator, shards, archive)
 
 
 def _codecs(listed: Any) -> tuple[str, list[str]]:
@@ -189,13 +240,14 @@ class _Shards:
         grid = tuple(a // b for a, b in zip(shape, inner, strict=True))
         return _Shards(grid, order, settings.get("index_location", "end") == "end", bool(filters))
 
-    def places(self, path: str) -> NDArray[np.int64]:
-        """Of each chunk of a file where it begins and its bytes, [*grid, 2]; 0 bytes: never written. Raises OSError."""
+    def places(self, path: str, begin: int = 0, bytes: int | None = None) -> NDArray[np.int64]:
+        """Of each chunk of a file, or of so many bytes of it, where it begins there and its bytes, [*grid, 2]; 0 bytes:
+        never written. Raises OSError."""
         count = math.prod(self.grid) * 16
         size = count + 4 * self.checked
         with open(path, "rb") as file:
-            whole = os.fstat(file.fileno()).st_size
-            index = os.pread(file.fileno(), size, max(whole - size, 0) if self.at_end else 0)
+            whole = os.fstat(file.fileno()).st_size if bytes is None else bytes
+            index = os.pread(file.fileno(), min(size, whole), begin + (max(whole - size, 0) if self.at_end else 0))
         if len(index) != size:
             raise OSError(f"{path}: {whole} bytes, fewer than the {size} of a shard's index")
         if self.checked and crc32c(index[:count]).to_bytes(4, "little") != index[count:]:
@@ -218,6 +270,7 @@ def _array(
     prefix: str,
     separator: str,
     shards: _Shards | None = None,
+    archive: _Archive | None = None,
 ) -> FileArray:
     dtype = np.dtype(kind)
     if dtype.name not in NUMPY_DTYPES:
@@ -229,6 +282,10 @@ def _array(
     if len(shape) != len(chunk) or min(shape) < 0 or min(chunk) < 1:
         raise ValueError(f"chunks {chunk} of an array {shape}")
     grid = grid_of(shape, chunk)
+    if archive is not None:
+        places = _places_in(archive, prefix, separator, grid, shards)
+        chunks = Chunks(archive.path, None, tuple(shape), tuple(chunk), places, tuple(filters), _fill(fill, dtype))
+        return ChunkedArray(archive.path, dtype=dtype, chunks=chunks, open=partial(_open_in, archive.path, folder))
     places = _places(prefix, separator, grid, shards)
     shard = None if shards is None else shards.grid
     chunks = Chunks(prefix, separator, tuple(shape), tuple(chunk), places, tuple(filters), _fill(fill, dtype), shard)
@@ -241,18 +298,46 @@ def _places(prefix: str, separator: str, grid: tuple[int, ...], shards: _Shards 
     files_of = grid if shards is None else grid_of(grid, shards.grid)
     for folder, _, files in os.walk(os.path.dirname(prefix), onerror=_raise):
         for file in files:
-            words = os.path.join(folder, file).removeprefix(prefix).split(separator)
-            if len(words) == len(grid) and all(word.isascii() and word.isdigit() for word in words):
-                at = tuple(map(int, words))
-                if not all(number < count for number, count in zip(at, files_of, strict=True)):
-                    continue
-                if shards is None:
-                    places[(*at, 1)] = -1
-                    continue
-                here = places[tuple(slice(n * size, (n + 1) * size) for n, size in zip(at, shards.grid, strict=True))]
-                held = shards.places(os.path.join(folder, file))
-                here[..., :2] = held[tuple(map(slice, here.shape[:-1]))]  # the last ones have chunks beyond the array
+            at = _numbers(os.path.join(folder, file).removeprefix(prefix), separator, files_of)
+            if at is not None and shards is None:
+                places[(*at, 1)] = -1
+            elif at is not None and shards is not None:
+                _put(places, at, shards, shards.places(os.path.join(folder, file)))
     return places.reshape(-1, 3)
+
+
+def _places_in(
+    archive: _Archive, prefix: str, separator: str, grid: tuple[int, ...], shards: _Shards | None
+) -> NDArray[np.int64]:
+    """Where chunks are in an archive."""
+    places = np.zeros((*grid, 3), np.int64)
+    files_of = grid if shards is None else grid_of(grid, shards.grid)
+    for name, (begin, size) in archive.places.items():
+        at = _numbers(name.removeprefix(prefix), separator, files_of) if name.startswith(prefix) else None
+        if at is not None and not size:
+            raise _Unread("a chunk without bytes")
+        if at is not None and shards is None:
+            places[at] = begin, size, 0
+        elif at is not None and shards is not None:
+            held = shards.places(archive.path, begin, size)
+            held[..., 0] += begin
+            _put(places, at, shards, held)
+    return places.reshape(-1, 3)
+
+
+def _numbers(name: str, separator: str, counts: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Those of a chunk, or of a shard, by its name; None for other files."""
+    words = name.split(separator)
+    if len(words) != len(counts) or not all(word.isascii() and word.isdigit() for word in words):
+        return None
+    at = tuple(map(int, words))
+    return at if all(number < count for number, count in zip(at, counts, strict=True)) else None
+
+
+def _put(places: NDArray[np.int64], at: tuple[int, ...], shards: _Shards, held: NDArray[np.int64]) -> None:
+    """Notes where the chunks of a shard are."""
+    here = places[tuple(slice(n * size, (n + 1) * size) for n, size in zip(at, shards.grid, strict=True))]
+    here[..., :2] = held[tuple(map(slice, here.shape[:-1]))]  # the last ones have chunks beyond the array
 
 
 def _raise(error: OSError) -> None:
@@ -276,8 +361,17 @@ def _fill(given: Any, dtype: np.dtype[Any]) -> bytes:
 
 
 def _open(folder: str) -> Any:
+    return _package(folder).open(folder, mode="r")
+
+
+def _open_in(archive: str, name: str) -> Any:
+    zarr = _package(archive)
+    return zarr.open(zarr.storage.ZipStore(archive, mode="r"), path=name, mode="r")
+
+
+def _package(path: str) -> Any:
     try:
         import zarr
     except ImportError:
-        raise OSError(f"{folder}: zarr, which reads its rows in Python, is not installed") from None
-    return zarr.open(folder, mode="r")
+        raise OSError(f"{path}: zarr, which reads its rows in Python, is not installed") from None
+    return zarr

@@ -17,11 +17,12 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .._lmdb import file_of
 from ..arrays import ArrayDataset, open_arrays
 from ..arrays.formats import is_table, tables_in
 from ..datasets import Paths, expand
 from ..plan.paths import is_url
-from . import lmdb, megatron, tfrecord
+from . import megatron, tfrecord
 from .ffcv import FFCV
 from .litdata import LitData
 from .lmdb import LMDB
@@ -91,7 +92,7 @@ def open(
 
 def _records(paths: list[str], allow_unsafe_types: bool) -> Records:
     folder = paths[0] if len(paths) == 1 and os.path.isdir(paths[0]) else None
-    database = lmdb.file_of(paths[0]) if len(paths) == 1 else None
+    database = file_of(paths[0]) if len(paths) == 1 else None
     if database is not None:
         return LMDB(database)
     if folder is None and len(paths) == 1 and paths[0].endswith(".beton"):

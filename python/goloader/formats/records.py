@@ -16,23 +16,11 @@ from torch.utils import data
 
 from .._kept import Arrays, kept
 from ..datasets import MemberImages
-from ..plan.paths import Files, read_at
+from ..plan.paths import SUFFIXES, Files, read_at, suffix_of
 
 # Of a record: (offset, bytes) -> its bytes from there, fewer where it ends.
 Read = Callable[[int, int], bytes]
 Spans = dict[str, tuple[int, int]]
-
-# How image files begin, and what they are called.
-_MAGICS = {
-    b"\xff\xd8\xff": b"jpg",
-    b"\x89PNG": b"png",
-    b"RIFF": b"webp",
-    b"BM": b"bmp",
-    b"GIF8": b"gif",
-    b"II*\0": b"tif",
-    b"MM\0*": b"tif",
-}
-_SUFFIXES = (*_MAGICS.values(), b"bin")
 
 
 class Records(ABC):
@@ -175,13 +163,13 @@ def _members(records: Records, image: str, target: str | Sequence[int]) -> tuple
     paths, ends = bytearray(), [0]
     heads = [os.fsencode(path) + b"\0" for path in records.files]
     for row, (number, suffix) in enumerate(zip(records.number.tolist(), found["suffixes"].tolist(), strict=True)):
-        paths += heads[number] + b"%d.%s\0" % (row, _SUFFIXES[suffix])
+        paths += heads[number] + b"%d.%s\0" % (row, SUFFIXES[suffix])
         ends.append(len(paths))
     return Files(np.frombuffer(paths, np.uint8), np.array(ends), labels, spans=found["spans"]), names
 
 
 def _found(records: Records, image: str, field: str) -> Arrays:
-    """Of each sample where its image begins and its bytes, [samples, 2], which of _SUFFIXES it has, and its class, if
+    """Of each sample where its image begins and its bytes, [samples, 2], which of SUFFIXES it has, and its class, if
     there is a field for it; and the names of the classes, in JSON."""
     spans, suffixes = np.empty((len(records), 2), np.int64), np.empty(len(records), np.uint8)
     values: list[Any] = []
@@ -201,7 +189,7 @@ def _found(records: Records, image: str, field: str) -> Arrays:
                 at, count = records.payload(row, image, read, *fields[image])
             except ValueError as error:
                 raise ValueError(f"{path}: sample {row} at byte {begin}: {error}") from error
-            spans[row], suffixes[row] = (begin + at, count), _suffix(read(at, min(count, 4)))
+            spans[row], suffixes[row] = (begin + at, count), suffix_of(read(at, min(count, 4)))
             if field:
                 values.append(records.decoded(row, field, read(*fields[field])))
     labels, names = _labels(values)
@@ -215,11 +203,6 @@ def _found(records: Records, image: str, field: str) -> Arrays:
 
 def _read(file: int, begin: int, size: int, at: int, count: int) -> bytes:
     return os.pread(file, max(0, min(count, size - at)), begin + at)
-
-
-def _suffix(begin: bytes) -> int:
-    """Which of _SUFFIXES a file that begins so usually has: explain() counts kinds by it."""
-    return next((place for place, magic in enumerate(_MAGICS) if begin.startswith(magic)), len(_MAGICS))
 
 
 def _labels(values: Sequence[Any]) -> tuple[NDArray[np.int64], list[str] | None]:

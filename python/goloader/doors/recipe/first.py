@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -35,6 +36,7 @@ class First:
     def __init__(self, inner: Any, record: Record, then: Callable[[Any], Any], *, tries: bool = True) -> None:
         self._inner, self._record, self._then, self._tries = inner, record, then, tries
         self._fetcher: Any = None
+        self._threads: set[threading.Thread] = set()  # that the dataset began
         if record.trusted:
             self._follow()
 
@@ -47,10 +49,11 @@ class First:
             self._follow()
         if self._fetcher is not None:
             return self._fetcher.fetch(indices)
-        cpu, clock = time.thread_time(), time.perf_counter()
+        cpu, clock, before = time.thread_time(), time.perf_counter(), threading.enumerate()
         try:
             return self._inner.fetch(indices)
         finally:
+            self._threads.update({*threading.enumerate()}.difference(before))
             self._record.spend(time.thread_time() - cpu, time.perf_counter() - clock)
 
     def _follow(self) -> None:
@@ -78,7 +81,11 @@ class First:
             return True
         record.hear()
         if self._tries and record.on and not record.trusted and not page.running:
-            begin_trial(record, indices, self._found, batched=self._inner.auto_collation)
+            # The trial's process will not have them.
+            in_threads = any(each.is_alive() and not _begins_anew(each) for each in self._threads)
+            begin_trial(
+                record, indices, _waits_for_ever if in_threads else self._found, batched=self._inner.auto_collation
+            )
         record.begun += not record.trusted
         return record.trusted
 
@@ -96,6 +103,16 @@ class First:
         except Exception as error:
             return Finding.none(f"{type(error).__name__}: {error}")
         return trial.judge(made, indices)
+
+
+def _begins_anew(thread: threading.Thread) -> bool:
+    """Whether nobody waits for a thread in a forked process: fsspec begins its own anew there, tqdm's only watches."""
+    return thread.name == "fsspecIO" or type(thread).__module__.startswith("tqdm")
+
+
+def _waits_for_ever(indices: Any) -> Finding:
+    """What a trial would find of a dataset whose threads did not come along."""
+    return Finding.none("it reads in threads, for which code would wait there")
 
 
 def begin_trial(record: Record, indices: Any, judge: Callable[[Any], Finding], *, batched: bool) -> None:

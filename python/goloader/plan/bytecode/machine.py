@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from dis import Instruction
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from .expressions import (
@@ -514,6 +515,28 @@ class Machine:
         self.stack.append(NONE)
         return True
 
+    def _fills(self, function: Expression, arguments: list[Expression], names: tuple[str, ...]) -> bool:
+        """Whether it is made.write(content), of an empty BytesIO that was made here: then it is one of the content.
+        It stands at its end, which those that begin at its start do not notice, as Pillow does."""
+        match function:
+            case Attribute(owner=Call(function=maker, arguments=(), options=()) as made, name="write") if (
+                len(arguments) == 1 and not names and self.reader.draws is not None
+            ):
+                if self.reader.value(maker) is not BytesIO:
+                    return False
+            case _:
+                return False
+        whole = [*self.stack, *self.locals.values()]
+        others = [each for each in whole if each is not made] + self._around(self.reader.running[:-1])
+        if self._within or any(part is made for each in others for part in parts_of(each)):
+            raise UnreadableError(f"changes {made}, which is used elsewhere")
+        content = Call(maker, tuple(arguments), ())
+        self.stack = [content if each is made else each for each in self.stack]
+        self.locals = {name: content if each is made else each for name, each in self.locals.items()}
+        self.stack.append(NONE)
+        self.reader.evaluated.append(content)
+        return True
+
     def _gathers(self, function: Expression, arguments: list[Expression], names: tuple[str, ...]) -> bool:
         """Whether it is tuple(...), list(...) or dict(...) of what is known item by item: then it is made."""
         if (
@@ -748,6 +771,7 @@ class Machine:
             self._extends(function, arguments, names)
             or self._looks_up(function, arguments, names)
             or self._gathers(function, arguments, names)
+            or self._fills(function, arguments, names)
         ):
             return
         plain = len(arguments) - len(names)

@@ -12,6 +12,7 @@
                 ahead.py what is worked out for each index, and .npy files, program.py, arithmetic.py and integers.py
                 what is made of the items, and which they are
     fetched.py  objects of remote stores that code fetches by libraries, and clients.py by whom
+    databases.py  environments of LMDB, and which values of them code takes
     script/     those that open several images, draw or branch, as a script of the core
     kept.py     those whose samples their own code makes, each once; pure.py functions that are called as they are
     opened.py   those that open an image file, or take an image out of an array (pictures.py), and transform it;

@@ -40,7 +40,7 @@ from ..bytecode import (
     parts_of,
 )
 from ..look import is_a
-from . import fetched, folders, frames, vectors
+from . import databases, fetched, folders, frames, vectors
 from .own import OwnCode
 from .sources import FLOATS, INTS, NUMPY_INTS, PATHS, TEXTS, Stand, all_of, stand
 from .tree import Indices
@@ -58,7 +58,7 @@ VALUES = (*TEXTS, *INTS, *FLOATS, bool, np.bool_, TensorItem)
 
 # What is called, of which types.
 _FUNCTIONS: dict[Any, tuple[type, ...]] = {
-    int: (*TEXTS, *INTS, *FLOATS, TensorItem, bool),
+    int: (*TEXTS, bytes, *INTS, *FLOATS, TensorItem, bool),
     float: (*TEXTS, *INTS, *FLOATS, TensorItem, bool),
     str: _PLAIN,
     format: _PLAIN,
@@ -69,6 +69,7 @@ _FUNCTIONS: dict[Any, tuple[type, ...]] = {
     posixpath.splitext: PATHS,
     os.fspath: PATHS,
     **dict.fromkeys((fetched.object_of, fetched.object_at, fetched.object_named, fetched.page_of), (str,)),
+    **dict.fromkeys((databases.member_of, databases.value_of), (str, bytes)),
     bool: (*_PLAIN, *_WHOLES),
     len: (*TEXTS, *_WHOLES),
 }
@@ -81,10 +82,10 @@ _PATH_PROPERTIES = ("name", "parent", "stem", "suffix")
 _SIDES: dict[str, tuple[tuple[tuple[type, ...], tuple[type, ...]], ...]] = {
     **dict.fromkeys(("*", "//", "<", "<=", ">", ">="), (((int,), (int,)),)),
     **dict.fromkeys(("==", "!="), ((TEXTS, TEXTS), ((int,), (int,)))),
-    "+": ((TEXTS, TEXTS), (INTS, INTS)),
+    "+": ((TEXTS, TEXTS), ((bytes,), (bytes,)), (INTS, INTS)),
     "-": ((INTS, INTS),),
     "/": (((PosixPath,), PATHS), (TEXTS, (PosixPath,))),
-    "%": ((TEXTS, (*TEXTS, *INTS)), ((int,), (int,))),
+    "%": ((TEXTS, (*TEXTS, *INTS)), ((bytes,), (bytes, *INTS)), ((int,), (int,))),
 }
 
 
@@ -467,6 +468,17 @@ class Columns:
                 paths = column(owner)
                 _check(expression, [paths], (PosixPath,))
                 return _mapped(operator.attrgetter(name), [paths], len(at))
+            case Call(function=Attribute(owner=owner, name="get"), arguments=(key,), options=()) if isinstance(
+                self._own.if_seen(owner), databases.Transaction
+            ):
+                return column(fetched.in_database(self._own, owner, databases.value_of, key))
+            case Call(
+                function=Attribute(owner=owner, name="encode" | "decode" as name), arguments=arguments, options=()
+            ):
+                texts = [column(owner), *map(column, arguments)]
+                _check(expression, texts[:1], (str,) if name == "encode" else (bytes,))
+                _check(expression, texts[1:], (str,))
+                return _mapped(lambda text, *each: getattr(text, name)(*each), texts, len(at))
             case Call(
                 function=Attribute(owner=owner, name="get" | "index" as name), arguments=arguments, options=()
             ) if 0 < len(arguments) <= (2 if name == "get" else 1):

@@ -18,6 +18,7 @@ from typing import Any
 from ..bytecode import Attribute, Call, Constant, Entered, Expression, Item, Mapping, UnreadableError, parts_of
 from ..originals import is_original
 from ..paths import Object
+from . import databases
 from .clients import Client
 from .own import OwnCode
 
@@ -116,6 +117,10 @@ def file_path(own: OwnCode, opened: Expression) -> Expression | None:
 def content_path(own: OwnCode, content: Expression) -> Expression | None:
     """The same of a value that is all bytes of an object."""
     match content:
+        case Call(function=Attribute(owner=owner, name="get"), arguments=(key,), options=()) if _begins(owner) or (
+            isinstance(own.if_seen(owner), databases.Transaction)
+        ):
+            return in_database(own, owner, databases.member_of, key)
         case Call(function=Attribute(owner=opened, name="read"), arguments=(), options=()):
             return file_path(own, opened)
         case Call(function=Attribute(owner=owner, name="cat_file" | "cat"), arguments=(path,), options=()):
@@ -161,6 +166,21 @@ def _called(function: Any, client: Client | None, *arguments: Expression) -> Exp
     """What Columns works out: an Object of each index."""
     first = () if client is None else (Constant(client.name, str),)
     return Call(Constant(function, FunctionType), (*first, *arguments), ())
+
+
+def _begins(transaction: Expression) -> bool:
+    """Whether it is environment.begin(), as a manager perhaps."""
+    call = transaction.manager if isinstance(transaction, Entered) else transaction
+    return isinstance(call, Call) and isinstance(call.function, Attribute) and call.function.name == "begin"
+
+
+def in_database(own: OwnCode, transaction: Expression, function: Any, key: Expression) -> Expression:
+    """What Columns works out of a key: where a value is (member_of), or the value (value_of)."""
+    begun = own.means(transaction)  # raises for an environment that is not understood
+    if not isinstance(begun, databases.Transaction):
+        raise UnreadableError(f"uses {transaction}", transaction)
+    database = begun.database
+    return Call(Constant(function, FunctionType), (Constant(database.name, str), key), ())
 
 
 def _client(own: OwnCode, owner: Expression) -> Client | None:

@@ -19,7 +19,7 @@ from ..look import is_a, parents
 from ..lowered import Lowered
 from ..needs import decoders
 from ..originals import is_original
-from ..paths import Object
+from ..paths import Member, Object
 from ..refusal import SourceRefusal, TransformRefusal
 from ..targets import lower_apart, lower_together
 from .tree import name_of
@@ -124,7 +124,7 @@ def mode_of(path: Any) -> tuple[str, bool]:
     from PIL import Image
 
     try:
-        if type(path) is Object:
+        if type(path) in (Object, Member):
             with Image.open(io.BytesIO(path.read())) as image:
                 return str(image.mode), str(image.format).lower() in decoders()
         number = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)

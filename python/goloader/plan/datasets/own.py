@@ -44,6 +44,7 @@ from ..look import name_of as look_name
 from ..originals import is_original, module_of
 from ..refusal import RefusalError, SourceRefusal
 from .clients import Client, is_session
+from .databases import Database, Transaction
 from .standing import Standing
 from .stores import Group, StoredArray, Stores
 from .tree import name_of
@@ -146,7 +147,7 @@ class OwnCode:
         if in_class(type(in_class(self.kind, attribute.name)), "__set__"):
             return False
         try:
-            return isinstance(self.value(value), Group | StoredArray | Client)
+            return isinstance(self.value(value), Group | StoredArray | Client | Database | Transaction)
         except UnreadableError:
             return False
 
@@ -274,8 +275,13 @@ class OwnCode:
                     return found[0] if found else None
             case Entered(manager=manager):
                 opened = self.value(manager)
-                if isinstance(opened, Group):
+                if isinstance(opened, Group | Database | Transaction):
                     return opened
+            case Call(function=Attribute(owner=owner, name="begin"), arguments=(), options=options) if isinstance(
+                database := self.value(owner), Database
+            ):
+                if all(name in ("write", "buffers") and self.value(each) is False for name, each in options):
+                    return database.transaction
             case Call(function=function, arguments=arguments, options=options):
                 given = [*map(self._argument, arguments)]
                 named = {name: self._argument(each) for name, each in options}

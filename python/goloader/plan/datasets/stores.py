@@ -1,5 +1,5 @@
-"""Arrays of h5py and zarr that a user's class takes rows of, or the files of which it opens, and clients of stores
-(clients.py). Nothing here imports them.
+"""Arrays of h5py and zarr that a user's class takes rows of, or the files of which it opens, clients of stores
+(clients.py), and environments of LMDB (databases.py). Nothing here imports them.
 
 A class has such objects from its `__init__`, or opens the file when it is first asked for a sample, as it has to where
 worker processes do so, or for each sample. Where its chunks lie is looked up (arrays/hdf5.py, arrays/zarr.py), and its
@@ -19,6 +19,7 @@ from ..._stores import known
 from ...arrays import FileArray, hdf5, zarr
 from ..bytecode import UnreadableError
 from .clients import Client, is_client, is_session, made_by
+from .databases import Environments, is_environment
 
 # Arguments of h5py.File and of zarr's functions that change nothing of what is read.
 _OF_CACHE = ("libver", "rdcc_nbytes", "rdcc_nslots", "rdcc_w0")
@@ -63,20 +64,22 @@ class Stores:
         self._open: set[int] = set()  # of these objects those that are known to be so
         self._known: dict[tuple[bool, str, str], tuple[Any, StoredArray | None]] = {}
         self._clients: dict[int, tuple[Any, Client]] = {}  # by the ids of the user's own
+        self._environments = Environments()
         self._made: dict[str, Any] = {}  # clients that are made as the code makes them, by how
 
     def look_again(self) -> None:
         """Whether files are still the same, and open, is looked up anew from now on, once for each."""
         self._versions.clear()
         self._open.clear()
+        self._environments.look_again()
 
     def stand(self) -> bool:
         """Whether clients are as they were."""
         return all(client.stands() for _, client in self._clients.values())
 
     def of(self, value: Any) -> Any:
-        """A Group for a group of either library, a StoredArray for an array, a Client for a client of S3; anything else
-        as it is.
+        """A Group for a group of either library, a StoredArray for an array, a Client for a client of S3, a Database
+        for an environment of LMDB; anything else as it is.
 
         Raises UnreadableError for one that is closed, or may be written to, and for a client that does more than read.
         """
@@ -84,6 +87,8 @@ class Stores:
             if id(value) not in self._clients or not self._clients[id(value)][1].stands():
                 self._clients[id(value)] = value, Client(value)
             return self._clients[id(value)][1]
+        if is_environment(value):
+            return self._environments.of(value)
         h5py, is_zarr = sys.modules.get("h5py"), sys.modules.get("zarr")
         if h5py is not None and type(value) in (h5py.File, h5py.Group, h5py.Dataset):
             return self._held(value, _of_h5py)
@@ -104,8 +109,11 @@ class Stores:
         return self._at(is_zarr, path, name, value, inode)
 
     def opened(self, function: Any, arguments: Sequence[Any], options: dict[str, Any]) -> Any:
-        """What h5py.File or a function of zarr's opens, or a client that is made; None for a call of something else, or
-        with other arguments."""
+        """What h5py.File, lmdb.open or a function of zarr's opens, or a client that is made; None for a call of
+        something else, or with other arguments."""
+        lmdb = sys.modules.get("lmdb")
+        if lmdb is not None and (function is lmdb.open or function is lmdb.Environment):
+            return self._environments.opened(arguments, options)
         if (maker := made_by(function)) is not None:
             return self._client_made(maker, function.__qualname__, arguments, options)
         h5py, of_zarr = sys.modules.get("h5py"), sys.modules.get("zarr")
@@ -164,10 +172,10 @@ class Stores:
 
         Raises UnreadableError, also where the file is not the one with the inode.
         """
-        place = os.path.join(path, name) if is_zarr else path
+        place = os.path.join(path, name) if is_zarr and not os.path.isfile(path) else path
         if place not in self._versions:
             try:
-                state = os.stat(zarr.about(place) if is_zarr else place)
+                state = os.stat(zarr.about(path, name) if is_zarr else place)
             except OSError as error:
                 raise UnreadableError(f"uses {place}, which cannot be read: {error}") from None
             self._versions[place] = state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns
@@ -177,7 +185,7 @@ class Stores:
         known = self._known.get((is_zarr, path, name))
         if known is None or known[0] != version:
             try:
-                array = zarr.one(place) if is_zarr else hdf5.one(path, name)
+                array = zarr.one(path, name) if is_zarr else hdf5.one(path, name)
             except (OSError, ValueError, KeyError) as error:
                 raise UnreadableError(f"uses {name!r} of {path}, which goloader does not read: {error}") from None
             known = version, None if array is None else StoredArray(is_zarr, array)
@@ -200,8 +208,15 @@ def _of_h5py(value: Any) -> tuple[str, str, Any]:
 
 
 def _of_zarr(value: Any) -> tuple[str, str, Any]:
-    """The same of zarr's, whose folders have no inode that counts."""
-    root = getattr(value.store, "root", None)
-    if not value.read_only or type(value.store).__name__ != "LocalStore" or root is None:
-        raise UnreadableError("uses an array or a group of zarr's that is no folder opened for reading alone")
-    return os.path.abspath(os.fspath(root)), value.path.strip("/"), None
+    """The same of zarr's; folders have no inode that counts."""
+    store, inode = value.store, None
+    root = vars(store).get({"LocalStore": "root", "ZipStore": "path"}.get(type(store).__name__, ""))
+    if not value.read_only or root is None:
+        raise UnreadableError(
+            "uses an array or a group of zarr's that is no folder or archive opened for reading alone"
+        )
+    opened = vars(store).get("_zf")
+    if opened is not None and opened.fp is not None:
+        state = os.fstat(opened.fp.fileno())
+        inode = state.st_dev, state.st_ino
+    return os.path.abspath(os.fspath(root)), value.path.strip("/"), inode

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import base64
 import copy
+import io
 import os
 import random
 import sys
@@ -253,6 +254,16 @@ class Compiler:
             case Attribute(owner=owner, name="get") if type(self.own.if_seen(owner)) is dict:
                 return True
             case Call() if id(of) in self.augmented:
+                return True
+            case (
+                Call(function=function, arguments=(), options=())
+                | Attribute(owner=Call(function=function, arguments=()), name="write")
+                | Attribute(owner=Call(function=function, arguments=(_,)), name="seek")
+                | Call(
+                    function=Attribute(owner=Call(function=function, arguments=(_,)), name="seek"),
+                    arguments=(Constant(value=0),),
+                )
+            ) if self.function(function) is io.BytesIO:
                 return True
             case Call(function=Name() as function) if self.function(function) is super:
                 return len(of.arguments) == 2

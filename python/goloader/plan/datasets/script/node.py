@@ -19,7 +19,7 @@ import torch
 from ...bytecode import Attribute, Binary, Call, Display, Expression, Index, Item, Mapping, UnreadableError
 from ...calls import check_calls
 from ...collation import as_in_worker
-from ...paths import Files, Object
+from ...paths import Files, Member, Object
 from ...refusal import Refusal, RefusalError, granted
 from ...rows import Pixels
 from ...structure import filled, leaves, renumbered
@@ -149,8 +149,8 @@ class Scripted(Node):
             raise UnreadableError("takes items of attributes that differ in length")
         self._measured = bool(lengths)
         self.length = lengths[0] if lengths else length_of(own.dataset)
-        remote = any(type(path) is Object for path in paths)
-        listed = Files.of_readable if remote else Files.of
+        readable = any(type(path) in (Object, Member) for path in paths)
+        listed = Files.of_readable if readable else Files.of
         files = None if pixels is not None else listed([(path, 0) for path in paths])
         numbers = [compiler.number_column(each.row) if each.row is not None else None for each in compiler.given]
         given = tuple((each, _beside(each, row)) for each, row in zip(compiler.given, numbers, strict=True))
@@ -253,7 +253,7 @@ def _paths(opened: Opened) -> list[Any]:
     if opened.columns is None:
         return []
     paths = list(opened.columns.work_out(range(opened.columns.length))[0])
-    for kind in set(map(type, paths)) - {*PATHS, bytes, Object}:
+    for kind in set(map(type, paths)) - {*PATHS, bytes, Object, Member}:
         raise UnreadableError(f"opens a {kind.__qualname__}", opened.path)
     return paths
 
@@ -545,4 +545,4 @@ class Scripts(Samples):
     def load(self, row: int) -> Any:
         """The image of a file by Pillow, RGB."""
         path = self.name(row)
-        return open_member(path) if type(path) is Object else open_rgb(path)
+        return open_member(path) if type(path) in (Object, Member) else open_rgb(path)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...bytecode import Call, Entered, Expression, UnreadableError, parts_of
 from ..columns import Columns
+from ..databases import Transaction
 from ..images import array_of, content_path, encoded_path
 from ..masks import mode_of
 from . import arrays, numbers
@@ -59,7 +60,7 @@ def _files(c: Compiler, opened: Expression, path: Expression) -> tuple[Columns, 
     except UnreadableError as error:
         raise UnreadableError(error.args[0], error.of or path) from None
     for each in parts_of(opened):
-        if isinstance(each, Entered):
+        if isinstance(each, Entered) and not isinstance(c.own.if_seen(each), Transaction):
             if id(each) in c.entered:
                 raise UnreadableError(f"reads {each} twice", each)
             c.entered.add(id(each))

@@ -32,6 +32,7 @@ from ...bytecode import (
     parts_of,
 )
 from ..columns import Columns
+from ..databases import Transaction
 from ..own import ERRORS
 from . import numbers, tables
 from .numbers import INDEX, Number
@@ -120,7 +121,8 @@ def _replaced(of: Expression, change: Callable[[Expression], Expression | None])
 
 def columns_of(c: Compiler, of: tuple[Expression, ...]) -> Columns:
     for part in (part for each in of for part in parts_of(each)):
-        if isinstance(part, Apart | Drawn | Either | Closed | Entered | Extended | Inner):
+        reads = isinstance(part, Entered) and isinstance(c.own.if_seen(part), Transaction)
+        if isinstance(part, Apart | Drawn | Either | Closed | Entered | Extended | Inner) and not reads:
             raise UnreadableError(f"uses {part}", part)
     columns = Columns(c.own, of, length=c.dataset_length)
     if columns.reckons:  # with the index it may be a number, and none of these
