@@ -371,7 +371,7 @@ func TestWhatIsNotUnderstoodIsRefusedWithItsPlace(t *testing.T) {
 		{`"kind": "stack"`, `"kind": "heap"`, `source.fields[0].views[0].layout.kind: unknown layout "heap"`},
 		{`"AQAAAAAAAAA="`, `"AQAA"`, "source.fields[1].views[0].layout.value: 3 bytes for one int64"},
 		{`"AQAAAAAAAAA="`, `"?"`, "source.fields[1].views[0].layout.value: illegal base64 data at input byte 0"},
-		{`"strips": 1`, `"strips": 2`, "want rows of numbers that differ in length, and these rows first"},
+		{`"strips": 1`, `"strips": 0`, "source.fields[1].views[0].layout.strips: want an integer from 1 to 2147483647, got 0"},
 		{`"multiple_of": 8`, `"multiple_of": 0`,
 			"source.fields[1].views[0].layout.multiple_of: want an integer from 1 to 2147483647, got 0"},
 		{`"tokens": 5`, `"tokens": 0`, "source.fields[1].views[3].layout.tokens: want an integer from 1 to 2147483646, got 0"},
