@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /* Major in the high 16 bits: another major is another ABI.  Minor in the low: additions. */
-#define GL_ABI_VERSION 0x00140000u
+#define GL_ABI_VERSION 0x00150000u
 
 typedef int32_t gl_status;
 enum {
@@ -555,6 +555,17 @@ gl_status gl_draw(gl_handle sampler, uint64_t seed, int64_t first, int64_t step,
  *   drawn             how often each was drawn from before, and after; with the seed, all that has to be kept */
 gl_status gl_mix(uint64_t seed, const int64_t *lengths, const double *weights, int64_t *drawn, int32_t sources,
                  int64_t first, int64_t step, int64_t *out, int64_t n, gl_error *err);
+
+/* gl_mix_up makes each image of a batch lam of itself and 1 - lam of the one before it, the first one of the last, in place:
+ * torch's images.roll(1, 0) * (1 - lam) + images * lam, where each product and each sum is rounded. Any thread; it does not wait.
+ *   images  [n, items] float32, float64 if `wide`, contiguous, n and items > 0; the caller's */
+gl_status gl_mix_up(void *images, int64_t n, int64_t items, int32_t wide, double lam, gl_error *err);
+
+/* gl_cut_mix makes a box of each image that of the one before it, of the first one that of the last, in place. Any thread; it
+ * does not wait.
+ *   images  of shape [n, planes, height, width], each > 0, items of so many bytes, contiguous; the caller's
+ *   box     left, top, right, bottom: within the image */
+gl_status gl_cut_mix(void *images, const int64_t *shape, int32_t item, const int64_t *box, gl_error *err);
 
 enum { GL_STEPS_MAX = 16, GL_STEP_BYTES = 800, GL_WORDS_MAX = 64 };
 

@@ -325,6 +325,16 @@ gl_status gl_mix(uint64_t seed, const int64_t *lengths, const double *weights, i
     return go_mix(seed, (int64_t *)lengths, (double *)weights, drawn, sources, first, step, out, n, err);
 }
 
+gl_status gl_mix_up(void *images, int64_t n, int64_t items, int32_t wide, double lam, gl_error *err) {
+    ENTER(err);
+    return go_mix_up(images, n, items, wide, lam, err);
+}
+
+gl_status gl_cut_mix(void *images, const int64_t *shape, int32_t item, const int64_t *box, gl_error *err) {
+    ENTER(err);
+    return go_cut_mix(images, (int64_t *)shape, item, (int64_t *)box, err);
+}
+
 gl_status gl_seeds(uint64_t seed, int64_t skip, int64_t *out, int64_t n, gl_error *err) {
     ENTER(err);
     return go_seeds(seed, skip, out, n, err);

@@ -8,6 +8,7 @@ import (
 )
 
 // pad is torch.nn.utils.rnn.pad_sequence's: [rows, longest, ...] or [longest, rows, ...], and the lengths if wanted.
+// Of rows in strips it is [rows, strips, longest].
 type pad struct {
 	plan.PadRows
 	value []byte // of an item's numbers, many times over
@@ -22,10 +23,11 @@ func newPad(p plan.PadRows) pad {
 
 // length is that of every row with its padding.
 func (p pad) length(r *rows) int {
-	if over := r.longest % p.MultipleOf; over > 0 {
-		return r.longest + p.MultipleOf - over
+	longest := r.longest / p.Strips
+	if over := longest % p.MultipleOf; over > 0 {
+		return longest + p.MultipleOf - over
 	}
-	return r.longest
+	return longest
 }
 
 func (p pad) specs(r *rows) []tensor.Spec {
@@ -33,20 +35,23 @@ func (p pad) specs(r *rows) []tensor.Spec {
 	if p.BatchFirst {
 		specs[0] = of(r.item, r.n, p.length(r))
 	}
+	if p.Strips > 1 {
+		specs[0] = of(r.item, r.n, p.Strips, p.length(r))
+	}
 	if p.Lengths {
 		specs = append(specs, tensor.Spec{DType: tensor.Int64, Shape: tensor.Shape{r.n}})
 	}
 	return specs
 }
 
-// row is row i with its padding, where rows come first.
+// row is row i with its padding, where rows come first; or strip i, as strips do.
 func (p pad) row(r *rows, values []byte, i int) []byte {
 	size := p.length(r) * r.item.Bytes()
 	return values[i*size : (i+1)*size]
 }
 
 func (p pad) run(r *rows, fields [][]byte, lo, hi int) []byte {
-	if !p.BatchFirst || hi != lo+1 {
+	if !p.BatchFirst || p.Strips > 1 || hi != lo+1 {
 		return nil
 	}
 	return p.row(r, fields[0], lo)[:int(r.lengths[lo])*r.item.Bytes()]
@@ -54,7 +59,10 @@ func (p pad) run(r *rows, fields [][]byte, lo, hi int) []byte {
 
 func (p pad) put(r *rows, fields [][]byte, i int, row []byte) {
 	if p.BatchFirst {
-		copy(p.row(r, fields[0], i), row)
+		strip := len(row) / p.Strips
+		for k := range p.Strips {
+			copy(p.row(r, fields[0], i*p.Strips+k), row[k*strip:(k+1)*strip])
+		}
 		return
 	}
 	size := r.item.Bytes()
@@ -67,7 +75,9 @@ func (p pad) finish(r *rows, fields [][]byte, lo, hi int) {
 	size := r.item.Bytes()
 	for i := lo; i < hi; i++ {
 		if p.BatchFirst {
-			p.fill(p.row(r, fields[0], i)[int(r.lengths[i])*size:])
+			for k := range p.Strips {
+				p.fill(p.row(r, fields[0], i*p.Strips+k)[int(r.lengths[i])/p.Strips*size:])
+			}
 			continue
 		}
 		for k := int(r.lengths[i]); k < p.length(r); k++ {
@@ -75,7 +85,9 @@ func (p pad) finish(r *rows, fields [][]byte, lo, hi int) {
 		}
 	}
 	if p.Lengths {
-		copy(int64s(fields[1])[lo:hi], r.lengths[lo:hi])
+		for i := lo; i < hi; i++ {
+			int64s(fields[1])[i] = r.lengths[i] / int64(p.Strips)
+		}
 	}
 }
 

@@ -248,6 +248,11 @@ func rowLayout(n node, field Field, number bool) RowLayout {
 func padRows(f *fields, field Field) PadRows {
 	p := PadRows{BatchFirst: f.get("batch_first").bool(), Lengths: f.get("lengths").bool()}
 	p.MultipleOf = int(f.get("multiple_of").int(1, math.MaxInt32))
+	strips := f.get("strips")
+	p.Strips = int(strips.int(1, math.MaxInt32))
+	if p.Strips > 1 && (!p.BatchFirst || !field.Ragged || len(field.Shape) > 0) {
+		strips.fail("want rows of numbers that differ in length, and these rows first")
+	}
 	value := f.get("value")
 	var err error
 	if p.Value, err = base64.StdEncoding.Strict().DecodeString(value.text()); err != nil {

@@ -16,6 +16,7 @@ from ctypes import (
     byref,
     c_char,
     c_char_p,
+    c_double,
     c_float,
     c_int32,
     c_int64,
@@ -33,7 +34,7 @@ from . import _cores, _library
 from ._errors import BY_STATUS, CoreError, ForkedError, LibraryError
 from .adapters import pillow
 
-ABI_MAJOR = 20
+ABI_MAJOR = 21
 LIBRARY = Path(__file__).parent / "lib" / "libgoloader.so"
 
 OK, EMPTY, ASK, IDLE, LEFT, END = 0, 1, 2, 3, 4, 5
@@ -195,6 +196,8 @@ _LONG = {
         c_int32,
         [c_uint64, c_void_p, c_void_p, c_void_p, c_int32, c_int64, c_int64, c_void_p, c_int64, POINTER(Error)],
     ),
+    "gl_mix_up": (c_int32, [c_void_p, c_int64, c_int64, c_int32, c_double, POINTER(Error)]),
+    "gl_cut_mix": (c_int32, [c_void_p, POINTER(c_int64), c_int32, POINTER(c_int64), POINTER(Error)]),
     "gl_augmentation_open": (c_int32, [c_char_p, c_size_t, POINTER(c_int64), POINTER(Error)]),
     "gl_permutation": (c_int32, [c_uint64, c_void_p, c_int64, POINTER(Error)]),
     "gl_slots_close": (None, [c_void_p]),

@@ -167,6 +167,40 @@ func model(l plan.RowLayout, rows [][]byte, lengths []int64, size int) (fields [
 	return fields
 }
 
+// An array of [strips, length] is padded as that many rows of its length are.
+func TestStripsArePaddedAsRowsAre(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 5))
+	for range 300 {
+		strips, n := 2+random.IntN(4), 1+random.IntN(6)
+		whole := table{field: plan.Field{Spec: tensor.Spec{DType: tensor.Int16}, Ragged: true}}
+		apart := table{field: whole.field}
+		layout := plan.PadRows{BatchFirst: true, Value: []byte{7, 1}, MultipleOf: 1 + random.IntN(3), Lengths: true}
+		for i := range n {
+			length := random.IntN(9)
+			noise := sourcetest.Noise(2*strips*length, uint64(i))
+			whole.rows, whole.lengths = append(whole.rows, noise), append(whole.lengths, int64(strips*length))
+			for k := range strips {
+				apart.rows = append(apart.rows, noise[2*k*length:2*(k+1)*length])
+				apart.lengths = append(apart.lengths, int64(length))
+			}
+		}
+		for _, each := range []struct {
+			of     *table
+			strips int
+		}{{&whole, strips}, {&apart, 1}} {
+			layout.Strips = each.strips
+			each.of.field.Views = []plan.View{{Layout: layout}}
+		}
+		specs, got := whole.filled(t, random)
+		other, want := apart.filled(t, random)
+		require.Equal(t, want[0][:other[0].Bytes()], got[0][:specs[0].Bytes()])
+		require.Equal(t, tensor.Shape{n, strips, other[0].Shape[1]}, specs[0].Shape)
+		for i, length := range whole.lengths {
+			require.Equal(t, int64Bytes(length/int64(strips)), got[1][8*i:8*i+8])
+		}
+	}
+}
+
 func TestRowsLieAsTheirLayoutSays(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	dtypes := []tensor.DType{tensor.Uint8, tensor.Int16, tensor.Float32, tensor.Int64, tensor.Complex128}
@@ -175,7 +209,7 @@ func TestRowsLieAsTheirLayoutSays(t *testing.T) {
 		made := newTable(random, dtype, random.IntN(3) > 0)
 		layouts := []plan.RowLayout{
 			plan.PadRows{BatchFirst: random.IntN(2) == 0, Value: sourcetest.Noise(dtype.Size(), 7),
-				MultipleOf: 1 + random.IntN(5), Lengths: random.IntN(2) == 0},
+				MultipleOf: 1 + random.IntN(5), Strips: 1, Lengths: random.IntN(2) == 0},
 			plan.JaggedRows{}, plan.PackRows{},
 		}
 		if !made.field.Ragged {
@@ -255,7 +289,7 @@ func TestDocumentsBeginBehindTheirEnds(t *testing.T) {
 }
 
 func TestBatchesThatAreTooLargeAreRefused(t *testing.T) {
-	for _, l := range []plan.RowLayout{plan.PadRows{Value: make([]byte, 8), MultipleOf: 1}, plan.JaggedRows{}, plan.PackRows{}} {
+	for _, l := range []plan.RowLayout{plan.PadRows{Value: make([]byte, 8), MultipleOf: 1, Strips: 1}, plan.JaggedRows{}, plan.PackRows{}} {
 		f := collate.New(plan.Field{Spec: tensor.Spec{DType: tensor.Int64, Shape: tensor.Shape{}}, Ragged: true,
 			Views: []plan.View{{Layout: l}}})
 		_, err := f.Batch(3, []int64{1 << 59, 1 << 59, 1 << 59})

@@ -22,7 +22,7 @@ func TestRaggedRowsAreLaidOutWhateverTheSpans(t *testing.T) {
 	const n, item = 60, 8
 	item8 := tensor.Spec{DType: tensor.Int64, Shape: tensor.Shape{}}
 	views := []plan.View{
-		{Drop: 1, Layout: plan.PadRows{BatchFirst: true, Value: make([]byte, 8), MultipleOf: 4, Lengths: true}},
+		{Drop: 1, Layout: plan.PadRows{BatchFirst: true, Value: make([]byte, 8), MultipleOf: 4, Strips: 1, Lengths: true}},
 		{Skip: 1, Layout: plan.PackRows{}},
 	}
 	p := &plan.Plan{Source: plan.Source{Kind: plan.Array, Fields: append(stacked(item8),

@@ -142,6 +142,29 @@ def test_small_epochs_are_torchs_until_they_have_taken_long(monkeypatch: pytest.
     assert loader.explain().native
 
 
+def test_go_makes_an_epoch_if_the_last_one_took_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    never(monkeypatch)
+
+    def run(kind: Any) -> tuple[list[Any], Any]:
+        torch.manual_seed(0)
+        loader = kind(Pictures(), batch_size=7, shuffle=True)
+        given = epochs(loader, 1)
+        if kind is goloader.DataLoader:
+            known = later.of(loader)
+            assert known is not None and known.epoch == len(loader) and 0 < known.epoch_s <= known.spent_s
+            monkeypatch.setattr(later, "_LEFT_S", 2 * known.epoch_s)
+            assert later.of(loader) is known
+            monkeypatch.setattr(later, "_LEFT_S", known.epoch_s)
+        return given + epochs(loader, 1), loader
+
+    np.random.seed(0)
+    theirs, _ = run(data.DataLoader)
+    np.random.seed(0)
+    ours, loader = run(goloader.DataLoader)
+    assert same(theirs, ours)
+    assert loader.stats().samples == ROWS
+
+
 def test_nothing_is_looked_at_before_go_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     never(monkeypatch)
     monkeypatch.setattr(choice, "decide", lambda loader: pytest.fail("it was looked at"))

@@ -61,6 +61,9 @@ def program(dataset: Any, num_workers: int, collate: Any, **arguments: Any) -> P
 @pytest.mark.parametrize("collate", [Padded(1), Padded(5), as_they_are, lists, changes, refuses])
 def test_a_collate_fn_gets_torchs_samples(collate: Any, num_workers: int, tmp_path: Path) -> None:
     dataset = Mels(save(tmp_path, frames))
+    loader: Any = goloader.DataLoader(**program(dataset, num_workers, collate).arguments())
+    compiled = isinstance(collate, Padded) and collate.step == 1  # of other steps, the batch decides what is padded
+    assert ("COLLATE_CALLED" in loader.explain().codes) != compiled
     found = check(program(dataset, num_workers, collate))
     assert batches(found) and bool(errors(found)) == (collate is refuses)
     check(program(Subset(dataset, [3, 0, 16, 3, 5]), num_workers, collate, shuffle=False))

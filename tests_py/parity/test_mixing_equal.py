@@ -1,4 +1,4 @@
-"""MixUp and CutMix of default_collate's batch: goloader mixes in the batch's own memory, and all is as torch's is."""
+"""MixUp and CutMix of default_collate's batch: the core mixes in the batch's own memory, and all is as torch's is."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from twins import Program, batches, check, errors, loader_of
 import goloader
 from goloader import selfcheck
 from goloader.plan.bytecode import UnreadableError
-from goloader.plan.mixing import Mixing
+from goloader.plan.mixing import Mixing, _in_place
 from goloader.plan.refusal import RefusalError
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.filterwarnings("ignore:This DataLoader will create")]
@@ -80,10 +80,25 @@ def test_mixed_batches_are_torchs(root: Path, name: str, workers: int) -> None:
         num_workers=workers,
     )
     loader: Any = goloader.DataLoader(**given())
-    assert "COLLATE_GOES_ON" in loader.explain().codes
+    assert ("COLLATE_GOES_ON" in loader.explain().codes) == (name == "keeps images")
     events = check(Program(given, epochs=3, seed=7))
     assert bool(errors(events)) == (name == "fails")
     assert name == "fails" or batches(events)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_batches_of_any_shape_and_dtype_are_mixed_as_torchvision_does(dtype: torch.dtype) -> None:
+    for seed in range(20):
+        torch.manual_seed(seed)
+        shape = [int(torch.randint(1, most, ())) for most in (6, 5, 40, 40)]
+        images, labels = torch.randn(shape).to(dtype), torch.randint(CLASSES, shape[:1])
+        made = []
+        for mix in (either, _in_place(either)):
+            torch.manual_seed(seed)
+            mixed = mix(images.clone(), labels)
+            made.append((*mixed, torch.get_rng_state()))
+        for theirs, ours in zip(*made, strict=True):
+            assert theirs.dtype == ours.dtype and theirs.stride() == ours.stride() and torch.equal(theirs, ours)
 
 
 @pytest.mark.parametrize("name", IN_PLACE)
@@ -108,6 +123,19 @@ def test_who_is_told_of_the_images_gets_them_as_they_were(monkeypatch: pytest.Mo
     assert Mixing(spread).now() is None
     with pytest.raises((RefusalError, UnreadableError)):
         Mixing(keeps_images)
+
+
+def test_explain_says_who_mixes(root: Path) -> None:
+    transform = v2.Compose([v2.Resize((8, 8)), v2.PILToTensor(), v2.ToDtype(torch.float, scale=True)])
+    own = v2.MixUp(num_classes=CLASSES)
+    loader: Any = goloader.DataLoader(
+        ImageFolder(root, transform), batch_size=4, collate_fn=lambda batch: own(*default_collate(batch))
+    )
+    assert loader.explain().codes == () and loader.explain().rows[-1].where == "Go"
+    handle = own.register_forward_hook(lambda *told: None)
+    assert loader.explain().codes == ("COLLATE_GOES_ON",)
+    handle.remove()
+    assert loader.explain().codes == ()
 
 
 def test_a_getter_of_the_users_own_gets_them_as_they_were() -> None:

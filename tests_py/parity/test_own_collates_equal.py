@@ -324,6 +324,83 @@ def default_first_two(batch: Any) -> Any:
     return images, labels + 1
 
 
+# Tensors that a loop fills
+
+
+def padded_by_hand(batch: Any) -> Any:
+    longest = max([len(x) for x, _, _ in batch])
+    texts, mask = torch.zeros(len(batch), longest, dtype=torch.long), torch.zeros((len(batch), longest))
+    for i, (text, _, _) in enumerate(batch):
+        texts[i, : len(text)] = text
+        mask[i, : text.size(0)] = 1
+    return texts, mask
+
+
+def by_length(batch: Any) -> Any:
+    """As NVIDIA's Tacotron 2 has it."""
+    lengths, order = torch.sort(torch.LongTensor([len(x[1]) for x in batch]), dim=0, descending=True)
+    texts = torch.LongTensor(len(batch), lengths[0])
+    texts.zero_()
+    for i in range(len(order)):
+        text = batch[order[i]][1]
+        texts[i, : text.size(0)] = text
+    ends, output_lengths = torch.FloatTensor(len(batch), lengths[0]).fill_(-2), torch.LongTensor(len(batch))
+    for i in range(len(order)):
+        text = batch[order[i]][1]
+        ends[i, text.size(0) - 1 :] = 3
+        output_lengths[i] = text.shape[0]
+    return texts, lengths, ends, output_lengths, order
+
+
+def sorted_by_argsort(batch: Any) -> Any:
+    order = torch.argsort(torch.tensor([x[0].size(0) for x in batch]))
+    texts = torch.ones(len(batch), 40, dtype=torch.float64)
+    for i in range(len(order)):
+        texts[i, : batch[order[i]][0].size(0)] = batch[order[i]][0]
+    return texts, torch.tensor([x[2] for x in batch])
+
+
+def in_both_orders(batch: Any) -> Any:
+    """Which stays with Python."""
+    lengths, order = torch.sort(torch.tensor([len(x[1]) for x in batch]))
+    first = torch.zeros(len(batch), lengths[-1], dtype=torch.long)
+    for i in range(len(order)):
+        first[i, : batch[order[i]][1].size(0)] = batch[order[i]][1]
+    return first, pad_sequence([x[1] for x in batch], batch_first=True)
+
+
+def vectors_by_hand(batch: Any) -> Any:
+    longest = max([x["frames"].size(0) for x in batch])
+    frames = torch.zeros(len(batch), longest, batch[0]["frames"].size(1))
+    for i, sample in enumerate(batch):
+        frames[i, : sample["frames"].size(0), :] = sample["frames"]
+    return {"frames": frames, "weights": torch.tensor([x["weight"] for x in batch])}
+
+
+def too_short(batch: Any) -> Any:
+    """Of some batches this is an error."""
+    texts = torch.zeros(len(batch), 9, dtype=torch.long)
+    for i, (text, _, _) in enumerate(batch):
+        texts[i, : len(text)] = text
+    return texts
+
+
+FILLED: list[tuple[Callable[[], Any], Any]] = [
+    *((Texts, each) for each in (padded_by_hand, by_length, sorted_by_argsort, in_both_orders, too_short)),
+    (Named, vectors_by_hand),
+]
+
+
+@pytest.mark.parametrize("num_workers", [0, 1, 3])
+@pytest.mark.parametrize(("make", "collate"), FILLED)
+def test_tensors_that_a_loop_fills(make: Callable[[], Any], collate: Any, num_workers: int) -> None:
+    for seed in range(3):
+        size = random.Random(f"{SEED} {seed} {collate.__name__} {num_workers}").randrange(1, 8)
+        program = loader_of(make(), batch_size=size, shuffle=True, num_workers=num_workers, collate_fn=lambda: collate)
+        found = check(Program(program, draw=True, seed=seed), native=collate is not in_both_orders)
+        assert collate is too_short or not errors(found)
+
+
 # What stays with Python
 
 CALLS: list[int] = []
@@ -399,6 +476,37 @@ def again_in_a_loop(batch: Any) -> Any:
     return [len(list(labels)) for _ in batch]
 
 
+def not_set(batch: Any) -> Any:
+    texts = torch.LongTensor(len(batch), max([len(b[0]) for b in batch]))
+    for i, (text, _, _) in enumerate(batch):
+        texts[i, : len(text)] = text
+    return [texts[i, : len(text)].sum() for i, (text, _, _) in enumerate(batch)]
+
+
+def seen_meanwhile(batch: Any) -> Any:
+    texts, sums = torch.zeros(len(batch), 40, dtype=torch.long), []
+    for i, (text, _, _) in enumerate(batch):
+        texts[i, : len(text)] = text
+        sums.append(texts.sum())
+    return texts, torch.stack(sums)
+
+
+def seen_by_a_view(batch: Any) -> Any:
+    texts = torch.zeros(len(batch), 40, dtype=torch.long)
+    view = texts.t()
+    for i, (text, _, _) in enumerate(batch):
+        texts[i, : len(text)] = text
+    return view
+
+
+def spread_over_a_row(batch: Any) -> Any:
+    """A row of one item goes into all."""
+    texts = torch.zeros(len(batch), 40, dtype=torch.long)
+    for i, (text, _, _) in enumerate(batch):
+        texts[i, : len(text) + 1] = text[:1]
+    return texts
+
+
 def uninitialized(batch: Any) -> Any:
     return torch.LongTensor(max([len(b[0]) for b in batch])).zero_()
 
@@ -449,7 +557,8 @@ def a_generator_of_two(batch: Any) -> Any:
 OTHERS = [
     draws, permutes, shuffles, counts, keeps, writes, changes, fails, branches, sorts, prints, again, again_in_a_list,
     again_in_a_loop,
-    uninitialized, one, carried, sums_floats, a_class, nothing, a_generator, a_generator_later, a_generator_of_two,
+    not_set, seen_meanwhile, seen_by_a_view, spread_over_a_row, uninitialized, one, carried, sums_floats, a_class,
+    nothing, a_generator, a_generator_later, a_generator_of_two,
     list, partial(stacked), lambda batch: batch,
 ]  # fmt: skip
 

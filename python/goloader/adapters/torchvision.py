@@ -1,15 +1,18 @@
 """What torchvision keeps private, from 0.19 on: how its MixUp and CutMix change a batch. Import it where they are used.
 
-Both make tensors as large as the batch. The classes here change images in the memory that they lie in, and leave all
-else to torchvision: draws, labels and errors.
+Both make tensors as large as the batch. With the classes here the core changes images in the memory that they lie in,
+and all else is left to torchvision: draws, labels and errors.
 """
 
 from __future__ import annotations
 
+from ctypes import c_int64
 from typing import Any
 
 import torch
 from torchvision.transforms import v2
+
+from .. import _native
 
 # Before 0.21 it was private.
 METHOD = "transform" if "transform" in vars(v2.MixUp) else "_transform"
@@ -17,14 +20,11 @@ METHOD = "transform" if "transform" in vars(v2.MixUp) else "_transform"
 
 class MixUp(v2.MixUp):  # type: ignore[misc]
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        if not _fits(inpt, params) or not inpt.is_floating_point():
+        if not _fits(inpt, params) or inpt.dtype not in (torch.float32, torch.float64):
             return _of(v2.MixUp, self, inpt, params)
-        # images.roll(1, 0).mul_(1.0 - lam).add_(images.mul(lam)), from the last image to the first
-        images, lam = inpt.unbind(), params["lam"]
-        last, share = images[-1].clone(), torch.empty_like(images[-1])
-        for image, before in zip(reversed(images), (*reversed(images[:-1]), last), strict=True):
-            torch.mul(before, 1.0 - lam, out=share)
-            torch.add(share, image.mul_(lam), out=image)
+        lib, count = _native.own_library(), len(inpt)
+        wide = inpt.dtype == torch.float64
+        lib.call(lib.gl_mix_up, inpt.data_ptr(), count, inpt.numel() // count, wide, params["lam"])
         return inpt
 
 
@@ -32,9 +32,8 @@ class CutMix(v2.CutMix):  # type: ignore[misc]
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         if not _fits(inpt, params):
             return _of(v2.CutMix, self, inpt, params)
-        x1, y1, x2, y2 = params["box"]
-        box = inpt[..., y1:y2, x1:x2]
-        box.copy_(box.roll(1, 0))
+        lib, sides = _native.own_library(), (c_int64 * 4)
+        lib.call(lib.gl_cut_mix, inpt.data_ptr(), sides(*inpt.shape), inpt.element_size(), sides(*params["box"]))
         return inpt
 
 
@@ -61,11 +60,15 @@ def _of(kind: Any, transform: Any, inpt: Any, params: dict[str, Any]) -> Any:
 
 def mixes_alike() -> bool:
     """Whether what is made in place has the bits that torchvision's own have."""
-    numbers = torch.linspace(-3, 7, 5 * 3 * 9 * 11).reshape(5, 3, 9, 11)
+    numbers = torch.linspace(-3, 7, 5 * 3 * 19 * 23).reshape(5, 3, 19, 23)
     batches = [numbers[:count].to(dtype) for count in (1, 5) for dtype in (torch.float32, torch.float64)]
     for ours, theirs, chosen in (
         (MixUp, v2.MixUp, [{"lam": lam} for lam in (0.0, 0.3, 0.7213, 1.0)]),
-        (CutMix, v2.CutMix, [{"box": box, "lam_adjusted": 0.5} for box in ((0, 0, 11, 9), (2, 3, 9, 4), (4, 4, 4, 7))]),
+        (
+            CutMix,
+            v2.CutMix,
+            [{"box": box, "lam_adjusted": 0.5} for box in ((0, 0, 23, 19), (2, 3, 9, 4), (4, 4, 4, 7))],
+        ),
     ):
         for params in chosen:
             for batch in batches:

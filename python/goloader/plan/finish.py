@@ -76,6 +76,11 @@ class Finish:
         """True if what it is known by is what it was."""
         return all(way.unchanged() for way in self.ways)
 
+    @property
+    def mixes(self) -> bool:
+        """Whether the core does all that there is to do with the images."""
+        return self.mixing is not None and self.mixing.now() is not None
+
     def check(self, loader: Any) -> None:
         """Raises RefusalError where worker processes, or samples that are left out, would make a difference."""
         if getattr(loader, "on_error", "raise") != "raise":

@@ -5,7 +5,7 @@
 
 They make tensors as large as the batch several times over, as somebody may still want what they are given. Here nobody
 does: the function's bytecode shows that the batch goes to the transform alone, and the transform is torchvision's own.
-So goloader's kinds of them (adapters/torchvision.py) may do the same in place, where that gives the same bits.
+So the core mixes in place (adapters/torchvision.py), where that gives the same bits, by what torchvision draws.
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
 """A collate_fn of the user's own, read from its bytecode: what it does with each field is done by the core.
 
 A sample's fields are followed through its code: to torch.stack, torch.cat and pad_sequence, which the core does as it
-reads the rows, and to lists of numbers. What is made of a whole batch of these, a mask or sums of lengths, is made by
+reads the rows, to tensors that a loop fills with them, which are padded ones, and to lists of numbers. What is made of
+a whole batch of these, a mask or sums of lengths, is made by
 the very functions that are called there, once a batch. Whatever is in no table below is not understood.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from types import FunctionType, MethodType
 from typing import Any
@@ -20,12 +21,14 @@ from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import default_collate
 
 from .bytecode import (
+    NONE,
     Attribute,
     Batch,
     Binary,
     Call,
     Display,
     Expression,
+    Filled,
     Item,
     Itself,
     Mapping,
@@ -86,6 +89,25 @@ class CollateCode(OwnCode):
             error.place = self.reading.places.get(error.of, "")
         return self.refusal(f"it {error}")
 
+    def _outcome(self, condition: Expression) -> bool | None:
+        match condition:
+            case Binary(operator="==" | "!=" as name, left=Binary(operator="%", left=whole, right=step), right=rest):
+                # Whether a length is a multiple of one: of other steps, that depends on the batch.
+                if self._is_whole(whole) and type(self.value(step)) is int and self.value(step) == 1:
+                    return (self.value(rest) == 0) is (name == "==")
+        return super()._outcome(condition)
+
+    def _is_whole(self, expression: Expression) -> bool:
+        """Whether it is an int, of lengths."""
+        match expression:
+            case Call(function=Attribute(name="size"), arguments=(_,), options=()):
+                return True
+            case Call(function=function, arguments=(Display(items=(Spread(item=item),)),), options=()):
+                return self.if_seen(function) in (max, min) and self._is_whole(item)
+            case Call(function=function, arguments=(_,), options=()):
+                return self.if_seen(function) is len
+        return False
+
 
 class OwnCollate:
     """As plan.collation's Collation. Raises RefusalError for code that is not understood."""
@@ -124,7 +146,8 @@ class OwnCollate:
         """
         reading = self.code.reading
         try:
-            compiler = _Compiler(self.code, _sample(structure, sample, listed))
+            ragged = {number: _axis(each) for each in fields for view in each.views for number in view.columns}
+            compiler = _Compiler(self.code, _sample(structure, sample, listed, ragged), exact=bool(fields))
             make = compiler.made(reading.result)
             for loose in reading.loose:
                 compiler.value(loose)
@@ -157,6 +180,7 @@ class _Leaf:
     back    behind it
     row     it has an extent of 1 in front
     listed  its column is a list of each sample's
+    axis    of its extents, the one that differs from sample to sample; None if none does
     """
 
     number: int
@@ -165,6 +189,7 @@ class _Leaf:
     front: tuple[Any, ...] = ()
     back: tuple[Any, ...] = ()
     row: bool = False
+    axis: int | None = None
 
     @property
     def is_tensor(self) -> bool:
@@ -180,9 +205,11 @@ class _Number:
     """A number of Python's for each sample.
 
     each  gives them of the columns
+    of    the field whose extent along its axis it is, and the order of samples, if it is one
     """
 
     each: Callable[[_Columns], list[Any]]
+    of: tuple[_Leaf, _Made | None] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -198,10 +225,28 @@ class _Position:
 
 
 @dataclass(frozen=True)
-class _Shape:
-    """The shape of a tensor."""
+class _Picked:
+    """The field of the sample that an order of the batch has at a position.
+
+    order  numbers of samples; None: the field is that of one sample, whatever the position
+    """
 
     leaf: _Leaf
+    order: _Made | None
+
+
+@dataclass(frozen=True)
+class _Place:
+    """The number that an order of the batch has at a position."""
+
+    order: _Made
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """The shape of a tensor, or of a picked one."""
+
+    of: _Leaf | _Picked
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,9 +270,29 @@ class _Rows:
 
 @dataclass(frozen=True, eq=False)
 class _Made:
-    """A value of the whole batch, and how it is made of the columns."""
+    """A value of the whole batch, and how it is made of the columns.
+
+    rows   it is a tensor of one number for each sample; and
+    order  these are the numbers of all samples, each once
+    """
 
     make: Callable[[_Columns], Any]
+    rows: bool = False
+    order: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class _Fresh(_Made):
+    """A tensor that the code makes, and nobody else has.
+
+    value  of all its items; None where they are set otherwise, or not yet
+    fill   `make` does not set them
+    dtype  of it
+    """
+
+    value: Any = None
+    fill: bool = False
+    dtype: torch.dtype = torch.float32
 
 
 @dataclass(frozen=True)
@@ -249,12 +314,14 @@ _TYPES = (bool, float, int, np.float32, np.float64, np.int32, np.int64)
 class _Compiler:
     """Follows the code of a collate_fn for samples of one structure."""
 
-    def __init__(self, code: CollateCode, sample: Any) -> None:
-        self._code = code
+    def __init__(self, code: CollateCode, sample: Any, *, exact: bool) -> None:
+        """`exact`: the extents of samples that do not differ are those of this one."""
+        self._code, self._exact = code, exact
         # By the expression itself: one that is spelt alike makes another tensor.
         self._values: dict[int, Any] = {}
         self._layouts: dict[tuple[_Leaf, RowLayout], int] = {}
         self._given: set[int] = set()
+        self._ordered: set[int] = set()
         self._measured: dict[_Leaf, tuple[RowLayout, int] | None] = {}
         self._batch = _Rows(sample)
 
@@ -308,7 +375,7 @@ class _Compiler:
                 layout = replace(layout, lengths=True)
             if isinstance(view.layout, TextRows):
                 raise UnreadableError("uses texts")
-            if of.extents:
+            if of.extents and getattr(layout, "extents", ()) != of.extents:
                 raise UnreadableError("puts arrays together that differ in more than their length")
             if view.layout is not STACKED:
                 if layout is not STACKED:
@@ -345,9 +412,11 @@ class _Compiler:
                 return self._display(expression, kind, items)
             case Mapping(names=names, items=items):
                 return self._listed(dict, dict(zip(names, items, strict=True)))
+            case Filled():
+                return self._filled(expression)
             case Attribute(owner=owner, name="shape"):
                 leaf = self.value(owner)
-                if isinstance(leaf, _Leaf) and leaf.dimensions:
+                if isinstance(leaf, _Picked) or (isinstance(leaf, _Leaf) and leaf.dimensions):
                     return _Shape(leaf)
             case Binary(operator=name, left=left, right=right) if name in _OPERATORS:
                 sides = list(map(self.value, (left, right)))
@@ -419,14 +488,19 @@ class _Compiler:
     def _item(self, expression: Expression, owner: Any, key: Any) -> Any:
         if isinstance(owner, _Rows) and isinstance(key, _Position):
             return owner.item
+        if isinstance(owner, _Made) and owner.order and isinstance(key, _Position):
+            return _Place(owner)
         at: Any = key.value if isinstance(key, _Known) else None
+        of_samples = isinstance(owner, _Rows) and owner.kind is not object and isinstance(owner.item, _Parts | _Leaf)
+        if of_samples and (isinstance(key, _Place) or type(at) is int):
+            return self._picked(owner.item, key.order if isinstance(key, _Place) else None, expression)
         if isinstance(owner, _Parts) and type(at) in (int, str) and owner.kind is not object:
             if owner.kind is not dict and type(at) is int and at < 0:
                 at += len(owner.items)
             if at in owner.items:
                 return owner.items[at]
-        if isinstance(owner, _Shape) and at in (0, -owner.leaf.dimensions):
-            return self.length(owner.leaf)
+        if isinstance(owner, _Shape) and type(at) is int:
+            return self.extent(owner.of, at, expression)
         if isinstance(owner, _Made) or (isinstance(owner, _Rows) and isinstance(owner.item, _Number)):
             return self.done(operator.getitem, expression, (expression.owner, expression.key))  # type: ignore[attr-defined]
         raise self._unknown(expression)
@@ -459,6 +533,8 @@ class _Compiler:
 
     def _maker(self, value: Any, expression: Expression) -> Callable[[_Columns], Any]:
         match value:
+            case _Fresh():
+                return lambda columns: _set(value, value.make(columns))
             case _Made(make=make):
                 return make
             case _Known(value=known):
@@ -501,17 +577,21 @@ class _Compiler:
         value = self.value(expression)
         if isinstance(value, _Known) and type(value.value) in (str, torch.device):
             return str(value.value) == "cpu"
-        return not isinstance(value, _Leaf | _Number | _Scalar | _Position | _Shape)
+        return not isinstance(value, _Leaf | _Number | _Scalar | _Position | _Shape | _Picked | _Place)
 
     def _column(self, leaf: _Leaf, layout: RowLayout) -> Callable[[_Columns], Any]:
         number = self._layouts.setdefault((leaf, layout), len(self._layouts))
         return lambda columns: columns[number]
 
-    def tensor(self, leaf: _Leaf, layout: RowLayout) -> _Made:
-        """The tensor of a column: each that is made is another."""
+    def tensor(self, leaf: _Leaf, layout: RowLayout, *, ordered: bool = False) -> _Made:
+        """The tensor of a column: each that is made is another. `ordered`: its rows are put in another order."""
         column = self._column(leaf, layout)
         number = self._layouts[leaf, layout]
         again = number in self._given
+        if number in self._ordered or (again and ordered):
+            raise UnreadableError("uses rows in several orders")
+        if ordered:
+            self._ordered.add(number)
         self._given.add(number)
 
         def make(columns: _Columns) -> Any:
@@ -557,6 +637,140 @@ class _Compiler:
 
         return _Number(each)
 
+    def extent(self, of: _Leaf | _Picked, at: int, expression: Expression) -> _Number | _Known:
+        """An extent of a field."""
+        leaf, order = (of.leaf, of.order) if isinstance(of, _Picked) else (of, None)
+        if not leaf.dimensions or (isinstance(of, _Picked) and (leaf.listed or leaf.row)):
+            raise self._unknown(expression)
+        place = at + leaf.dimensions if at < 0 else at
+        if place == (leaf.axis or 0) and not (isinstance(of, _Picked) and order is None):
+            if leaf.row:
+                raise UnreadableError("uses the length of a row of one")
+            whole = self.length(leaf)
+            if order is None:
+                return replace(whole, of=(leaf, None))
+            return _Number(
+                lambda columns: (lengths := whole.each(columns)) and [lengths[n] for n in order.make(columns).tolist()],
+                (leaf, order),
+            )
+        if not self._exact or not 0 <= place < leaf.dimensions or place == leaf.axis or leaf.row:
+            raise self._unknown(expression)
+        return _Known(leaf.sample.shape[place])
+
+    def _picked(self, item: Any, order: _Made | None, expression: Expression) -> Any:
+        if isinstance(item, _Parts) and item.kind is not object:
+            return _Parts(item.kind, {name: self._picked(each, order, expression) for name, each in item.items.items()})
+        if isinstance(item, _Leaf):
+            return _Picked(item, order)
+        raise self._unknown(expression)
+
+    def count(self, expression: Expression) -> _Made:
+        """How many samples there are, as the lengths of a field show."""
+        leaves = _leaves(self._batch.item)
+        leaf = next((each for each in leaves if each.dimensions and not each.listed), None)
+        if leaf is None:
+            raise self._unknown(expression)
+        lengths = self.length(leaf)
+        return _Made(lambda columns: len(lengths.each(columns)))
+
+    def _filled(self, expression: Filled) -> _Fresh:
+        """A tensor that a loop fills with rows, or with numbers."""
+        base, item = self.value(expression.of), self.value(expression.item)
+        if not isinstance(base, _Fresh):
+            raise self._unknown(expression)
+        if expression.owner == NONE:
+            value = item.value if isinstance(item, _Known) else None
+            if type(value) not in (int, float, bool):
+                raise self._unknown(expression)
+            return replace(base, value=value, fill=True)
+        self.rows(expression.owner)
+        key = expression.key
+        first, *others = key.items if isinstance(key, Display) and key.kind is tuple else (key,)
+        if not isinstance(self.value(first), _Position):
+            raise self._unknown(expression)
+        slices = [self._slice(each, expression) for each in others]
+        if isinstance(item, _Leaf) and not item.dimensions:
+            item = self.each(item, expression)
+        if isinstance(item, _Leaf | _Picked):
+            return self._filled_with_rows(base, item, slices, expression)
+        if not isinstance(item, _Number) and not (isinstance(item, _Known) and type(item.value) in (int, float, bool)):
+            raise self._unknown(expression)
+        if base.value is None and slices:
+            raise UnreadableError("sets a part of what was not set before", expression)
+        count, parts = self.count(expression), [*slices, (item, None)]
+
+        def make(columns: _Columns) -> Any:
+            whole, samples = _set(base, base.make(columns)), range(count.make(columns))
+            columns_of = [[_numbers(end, columns, len(samples)) for end in part] for part in parts]
+            (items, _), sides = columns_of.pop(), columns_of
+            plain = whole.dtype in _PLAIN and all(type(each) is int and abs(each) < _SMALL for each in items)
+            fits = whole.ndim == 1 + len(sides) and len(whole) >= len(samples)
+            into = whole.numpy() if plain and fits else whole  # numpy does the same, sooner
+            for n in samples:
+                into[(n, *(slice(low[n], high[n]) for low, high in sides))] = items[n]
+            return whole
+
+        return replace(base, make=make, value=None, fill=False)
+
+    def _slice(self, key: Expression, expression: Expression) -> tuple[Any, Any]:
+        """Where a slice begins and ends: each a number for all samples, one for each, or nothing."""
+        if not isinstance(key, Display) or key.kind is not slice or len(key.items) != 2:
+            raise self._unknown(expression)
+        low, high = map(self.value, key.items)
+        if not all(isinstance(each, _Number) or _is_end(each) for each in (low, high)):
+            raise self._unknown(expression)
+        return low, high
+
+    def _filled_with_rows(
+        self, base: _Fresh, item: _Leaf | _Picked, slices: list[tuple[Any, Any]], expression: Expression
+    ) -> _Fresh:
+        """The same with each sample's field, up to where it ends: it is what pads them, if that is as large."""
+        leaf, order = (item.leaf, item.order) if isinstance(item, _Picked) else (item, None)
+        axis, dimensions = leaf.axis, leaf.dimensions
+        known = self._exact and leaf.is_tensor and not leaf.listed and not leaf.row and not (leaf.front or leaf.back)
+        if not known or axis not in (0, dimensions - 1) or (isinstance(item, _Picked) and order is None):
+            raise self._unknown(expression)
+        assert axis is not None
+        if axis >= len(slices) or len(slices) > dimensions:
+            raise self._unknown(expression)
+        for n, (low, high) in enumerate(slices):
+            begins = isinstance(low, _Known) and low.value in (None, 0)
+            ends = isinstance(high, _Number) and high.of == (leaf, order) if n == axis else high == _Known(None)
+            if not begins or not ends:
+                raise self._unknown(expression)
+        if base.value is None:
+            raise UnreadableError("puts rows into what was not set before", expression)
+        kept = torch.tensor(base.value, dtype=leaf.sample.dtype)
+        if kept.to(base.dtype) != torch.tensor(base.value, dtype=base.dtype):
+            raise UnreadableError(f"pads {leaf.sample.dtype} with {base.value}", expression)
+        value = padding("a tensor", base.value, str(leaf.sample.dtype).removeprefix("torch."))
+        extents = () if axis == 0 else tuple(-1 if n == axis else extent for n, extent in enumerate(leaf.sample.shape))
+        layout = PadRows(True, value, 1, False, extents)
+        padded, lengths = self.tensor(leaf, layout, ordered=order is not None), self.length(leaf)
+
+        def make(columns: _Columns) -> Any:
+            rows, whole = padded.make(columns), base.make(columns)
+            numbers = lengths.each(columns)
+            if order is not None:
+                places = order.make(columns).tolist()
+                _put_in_order(rows, places)
+                numbers = [numbers[n] for n in places]
+            if whole.shape == rows.shape:
+                return rows.to(whole.dtype)
+            whole = _set(base, whole)
+            longest, along = rows.shape[axis + 1], [*range(1, rows.ndim)]
+            fits = whole.ndim == rows.ndim and all(
+                whole.shape[n] >= longest if n == axis + 1 else whole.shape[n] == rows.shape[n] for n in along
+            )
+            if fits and len(whole) >= len(rows):
+                whole[: len(rows)].narrow(axis + 1, 0, longest).copy_(rows)
+                return whole
+            for n, length in enumerate(numbers):  # which may raise what the code raises
+                whole[(n, *[slice(None)] * axis, slice(length))] = rows[n].narrow(axis, 0, length)
+            return whole
+
+        return replace(base, make=make, value=None, fill=False)
+
     def pays_from(self) -> int:
         """So many samples a batch are put together sooner by Go."""
         if any(leaf.front or leaf.back for leaf, _ in self._layouts):
@@ -580,9 +794,11 @@ class _Compiler:
         known = [self.value(each) for each in expression.arguments]
         values = [each.value for each in known if isinstance(each, _Known) and type(each.value) is int]
         plain = len(values) == len(known) and not expression.options
+        if isinstance(value, _Picked) and name == "size" and plain and len(values) == 1:
+            return self.extent(value, values[0], expression)
         if isinstance(value, _Leaf):
-            if name == "size" and plain and value.dimensions and values in ([0], [-value.dimensions]):
-                return self.length(value)
+            if name == "size" and plain and value.dimensions and len(values) == 1:
+                return self.extent(value, values[0], expression)
             if name == "size" and value.dimensions and not known and not expression.options:
                 return _Shape(value)
             if name == "numel" and plain and value.is_tensor and value.dimensions == 1 and not known:
@@ -620,8 +836,14 @@ class _Compiler:
             if found is not None:
                 return found
         if any(function is each for each in _CALLS):
-            return self.done(function, expression, arguments, options)
+            made = self.done(function, expression, arguments, options)
+            return replace(made, rows=function in (torch.tensor, torch.as_tensor) and self._numbers_in(arguments))
         raise self._unknown(expression)
+
+    def _numbers_in(self, arguments: tuple[Expression, ...]) -> bool:
+        """Whether there is one argument, a number of each sample."""
+        value = self.value(arguments[0]) if len(arguments) == 1 else None
+        return isinstance(value, _Rows) and isinstance(value.item, _Number)
 
 
 class _Joined(JaggedRows):
@@ -634,17 +856,71 @@ class _Joined(JaggedRows):
 _JOINED = _Joined()
 
 
-def _sample(structure: Structure, sample: Any, listed: Collection[int]) -> Any:
-    """What is known of a sample."""
+def _axis(of: Field) -> int | None:
+    """Along which a field's rows differ; None if they do not."""
+    if not of.ragged:
+        return None
+    return of.extents.index(-1) if of.extents else 0
+
+
+def _leaves(sample: Any) -> Iterator[_Leaf]:
+    """All fields of a sample."""
+    if isinstance(sample, _Leaf):
+        yield sample
+    elif isinstance(sample, _Parts):
+        for each in sample.items.values():
+            yield from _leaves(each)
+
+
+def _set(base: _Fresh, whole: Any) -> Any:
+    """A tensor that was made, with its value in it."""
+    return whole.fill_(base.value) if base.fill else whole
+
+
+def _put_in_order(rows: torch.Tensor, order: list[int]) -> None:
+    """rows[order] in the memory of rows, which are contiguous: in numpy, where no threads are waited for."""
+    if not rows.numel():
+        return
+    items = rows.view(torch.uint8).numpy()
+    left = {n for n, place in enumerate(order) if n != place}
+    while left:
+        first = at = left.pop()
+        kept = items[first].copy()
+        while order[at] != first:
+            items[at] = items[order[at]]
+            at = order[at]
+            left.remove(at)
+        items[at] = kept
+
+
+# Tensors into which numpy puts an int as torch does, if it is below that.
+_PLAIN = {torch.float32, torch.float64, torch.int32, torch.int64}
+_SMALL = 1 << 24
+
+
+def _is_end(value: Any) -> bool:
+    return isinstance(value, _Known) and (value.value is None or type(value.value) is int)
+
+
+def _numbers(of: _Number | _Known | None, columns: _Columns, count: int) -> list[Any]:
+    """A number for each sample."""
+    if isinstance(of, _Number):
+        return of.each(columns)
+    return [None if of is None else of.value] * count
+
+
+def _sample(structure: Structure, sample: Any, listed: Collection[int], ragged: dict[int, int | None]) -> Any:
+    """What is known of a sample; `ragged`: along which axes fields differ."""
     if isinstance(structure, dict):
         if type(sample) is dict and list(sample) == list(structure):
-            return _Parts(dict, {name: _sample(each, sample[name], listed) for name, each in structure.items()})
+            parts = {name: _sample(each, sample[name], listed, ragged) for name, each in structure.items()}
+            return _Parts(dict, parts)
     elif isinstance(structure, tuple):
         if type(sample) in (tuple, list) and len(sample) == len(structure):
-            parts = (_sample(*each, listed) for each in zip(structure, sample, strict=True))
-            return _Parts(type(sample), dict(enumerate(parts)))
+            several = (_sample(*each, listed, ragged) for each in zip(structure, sample, strict=True))
+            return _Parts(type(sample), dict(enumerate(several)))
     else:
-        return _Leaf(structure, sample, structure in listed)
+        return _Leaf(structure, sample, structure in listed, axis=ragged.get(structure))
     raise UnreadableError(f"gets samples of type {type(sample).__qualname__}")
 
 
@@ -785,16 +1061,73 @@ def _tensor(compiler: _Compiler, call: Call, arguments: Any, options: Any) -> An
 
 
 def _typed(compiler: _Compiler, call: Call, arguments: Any, options: Any) -> Any:
-    """torch.LongTensor of numbers: not of a size."""
+    """torch.LongTensor of numbers, or of a size."""
     value = compiler.value(arguments[0]) if len(arguments) == 1 and not options else None
-    of_numbers = isinstance(value, _Rows) and isinstance(value.item, _Number | _Leaf)
-    return compiler.done(compiler.means(call.function), call, arguments) if of_numbers else None
+    if isinstance(value, _Rows) and isinstance(value.item, _Number | _Leaf):
+        made = compiler.done(compiler.means(call.function), call, arguments)
+        return replace(made, rows=isinstance(value.item, _Number))
+    if any(isinstance(each, Display) for each in arguments):
+        return None  # what is in it
+    return _sized(compiler, call, arguments, options)
+
+
+def _sized(compiler: _Compiler, call: Call, arguments: Any, options: Any) -> Any:
+    """A tensor of a size that the batch has: torch.zeros(len(batch), longest)."""
+    if not arguments or not {*options} <= {"dtype"}:
+        return None
+    inner = arguments[0].items if len(arguments) == 1 and isinstance(arguments[0], Display) else arguments
+    function = compiler.means(call.function)
+    found = [_size(compiler, each) for each in inner]
+    sizes = [each for each in found if each is not None]
+    given = {name: compiler.value(each) for name, each in options.items()}
+    if len(sizes) < len(found) or not all(isinstance(each, _Known) for each in given.values()):
+        return None
+    if len(sizes) == 1 and isinstance(compiler.value(inner[0]), _Made) and inner is arguments:
+        return None  # it may be what a tensor is made of
+    known = {name: each.value for name, each in given.items()}
+    like = function(*[1] * len(sizes), **known)
+    value = {torch.zeros: 0, torch.ones: 1}.get(function)
+    one = inner is not arguments
+
+    def make(columns: _Columns) -> Any:
+        size = [each.make(columns) for each in sizes]
+        return function(*((size,) if one else size), **known)
+
+    return _Fresh(make, value=value, dtype=like.dtype)
+
+
+def _size(compiler: _Compiler, expression: Expression) -> _Made | None:
+    value = compiler.value(expression)
+    if isinstance(expression, Call) and isinstance(value, _Rows) and isinstance(value.item, _Position):
+        return compiler.count(expression) if compiler.means(expression.function) is len else None
+    if isinstance(value, _Known) and type(value.value) is int:
+        return _Made(lambda columns: value.value)
+    return value if type(value) is _Made else None
+
+
+def _sort(compiler: _Compiler, call: Call, arguments: Any, options: Any) -> Any:
+    """torch.sort, or torch.argsort, of a number for each sample."""
+    value = compiler.value(arguments[0]) if arguments else None
+    if not isinstance(value, _Made) or not value.rows:
+        return None
+    function = compiler.means(call.function)
+    whole = compiler.done(function, call, arguments, options)
+    if function is torch.argsort:
+        return replace(whole, rows=True, order=True)
+    # Not the named tuple that it is: it has to be unpacked.
+    parts = (
+        _Made(lambda columns, n=n: columns.once(whole, whole.make)[n], rows=True, order=n == 1)  # type: ignore[misc]
+        for n in range(2)
+    )
+    return _Parts(object, dict(enumerate(parts)))
 
 
 def _len(compiler: _Compiler, call: Call, arguments: Any, options: Any) -> Any:
     value = compiler.value(arguments[0]) if len(arguments) == 1 and not options else None
-    if isinstance(value, _Leaf) and value.dimensions:
-        return compiler.length(value)
+    if isinstance(value, _Picked) or (isinstance(value, _Leaf) and value.dimensions):
+        return compiler.extent(value, 0, call)
+    if isinstance(value, _Made) and value.rows:
+        return _Rows(_Position(), range)
     if isinstance(value, _Rows) and not isinstance(value.item, _Number):
         return _Rows(_Position(), range)  # of which only a range is made
     return None
@@ -905,11 +1238,16 @@ _RULES: dict[Any, _Rule] = {
     torch.FloatTensor: _typed,
     torch.IntTensor: _typed,
     torch.LongTensor: _typed,
+    torch.argsort: _sort,
     torch.as_tensor: _tensor,
     torch.cat: _cat,
     torch.concat: _cat,
+    torch.empty: _sized,
+    torch.ones: _sized,
+    torch.sort: _sort,
     torch.stack: _stack,
     torch.tensor: _tensor,
+    torch.zeros: _sized,
     tuple: _kept(tuple),
     zip: _zip,
 }

@@ -31,6 +31,7 @@ from .structure import collator
 if TYPE_CHECKING:
     from .collation import Collation
     from .datasets import Arrays, Images, Samples, Scripts
+    from .finish import Finish
     from .pipeline import Pipeline
 
 
@@ -80,6 +81,7 @@ def unchanged(plan: Plan, loader: Any) -> bool:
         and plan.batched == loader._auto_collation
         and plan.seek_index == _seek_index(loader)
         and plan.samples.unchanged(loader.dataset)
+        and (plan.after is None or plan.rows[-1] == _finished_row(plan.after))
     )
 
 
@@ -451,12 +453,16 @@ def _rows(
     if isinstance(collation, Called):
         made = [Row("collate", collation.name, "Python", "it is given samples, in this process", "COLLATE_CALLED")]
     if collation.after is not None:
-        how_finished = "goes on with Go's batch, in this process"
-        made = [
-            Row("collate", "default_collate", "Go"),
-            Row("collate", collation.name, "Python", how_finished, "COLLATE_GOES_ON"),
-        ]
+        made = [Row("collate", "default_collate", "Go"), _finished_row(collation.after)]
     return Row("sampler", sampler, "Python", how), *stages, *made
+
+
+def _finished_row(after: Finish) -> Row:
+    """What a collate_fn does behind default_collate."""
+    name = look.name_of(after.given)
+    if after.mixes:
+        return Row("collate", name, "Go", "it mixes the batch's images where they lie, by what torchvision draws")
+    return Row("collate", name, "Python", "goes on with Go's batch, in this process", "COLLATE_GOES_ON")
 
 
 def _source_name(loader: Any, samples: Samples) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -52,18 +53,31 @@ STACKED = StackRows()
 
 @dataclass(frozen=True)
 class PadRows(RowLayout):
-    """goloader.collate.Pad's. value is one item of what is missing, as it lies in memory."""
+    """goloader.collate.Pad's.
+
+    value    one number of what is missing, as it lies in memory
+    extents  of a row's shape, -1 for the last one, which differs; () where the first does
+    """
 
     kind: ClassVar[str] = "pad"
     batch_first: bool
     value: bytes
     multiple_of: int
     lengths: bool
+    extents: tuple[int, ...] = ()
+
+    def to_plan(self) -> dict[str, Any]:
+        plan = super().to_plan()
+        strips = math.prod(plan.pop("extents")[:-1])
+        return {**plan, "strips": strips}
 
     def dtypes(self, dtype: str) -> tuple[str, ...]:
         return (dtype, "int64") if self.lengths else (dtype,)
 
     def values(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
+        if self.extents:
+            whole = tensors[0]
+            tensors = [whole.view(len(whole), *self.extents[:-1], whole.shape[-1]), *tensors[1:]]
         return (tuple(tensors),) if self.lengths else tuple(tensors)
 
 

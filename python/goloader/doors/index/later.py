@@ -2,8 +2,9 @@
 
 To read what a dataset does, to load the library and to open a plan takes 10 to 50 ms: as long as some thousand rows
 take torch. So an epoch with num_workers=0 begins as torch's does, and its first batch comes when torch's would. Go
-takes over in the middle of an epoch where the rest would take torch longer than that; and once all epochs together have
-taken some ten times as long. Until then nothing of the loader is looked at.
+takes over in the middle of an epoch where the rest would take torch longer than that, and as one begins where the last
+one took it longer; and once all epochs together have taken some ten times as long. Until then nothing of the loader is
+looked at.
 
 Few small rows make a batch that torch has sooner than Go is asked for it, and an epoch of few batches is over before Go
 has begun. So Go's first batches and epochs are timed, too.
@@ -46,6 +47,7 @@ class Later:
 
     spent_s   of CPU time, that torch's way has taken in all epochs
     epoch     the most batches that it has made in one
+    epoch_s, epoch_clock_s  what these took: CPU time, and time by the clock
     least_s   by the clock, for one batch
     over      Go is asked from now on
     least_begin_s  the same, for the beginning of an epoch
@@ -57,6 +59,8 @@ class Later:
 
     spent_s: float = 0.0
     epoch: int = 0
+    epoch_s: float = 0.0
+    epoch_clock_s: float = 0.0
     least_s: float = float("inf")
     least_begin_s: float = float("inf")
     over: bool = False
@@ -123,7 +127,7 @@ def of(loader: DataLoader[Any]) -> Later | None:
         known = _known[loader] = Later()
     if known is None:
         return None
-    known.over = known.over or known.spent_s >= _SPENT_S
+    known.over = known.over or known.spent_s >= _SPENT_S or _is_long(known.epoch_s, known.epoch_clock_s)
     return None if known.over and not known.slower else known
 
 
@@ -184,7 +188,8 @@ class Epoch:
         self.clock_s += took
         known = self._known
         known.spent_s += spent
-        known.epoch = max(known.epoch, self.batches)
+        if self.batches >= known.epoch:
+            known.epoch, known.epoch_s, known.epoch_clock_s = self.batches, self.spent_s, self.clock_s
         # The last one may be smaller, and is not counted, unless it is the only one.
         known.least_s = min(known.least_s, took if self.batches == 1 else self._took)
         self._took = took
@@ -208,5 +213,10 @@ class Epoch:
         else:
             left = (self._length or known.epoch) - self.batches
         share = left / self.batches
-        known.over = self.spent_s * share >= _LEFT_S or self.clock_s * share >= _LEFT_CLOCK_S
+        known.over = _is_long(self.spent_s * share, self.clock_s * share)
         return known.over
+
+
+def _is_long(cpu_s: float, clock_s: float) -> bool:
+    """Whether Go begins sooner than batches that take torch so long are made."""
+    return cpu_s >= _LEFT_S or clock_s >= _LEFT_CLOCK_S

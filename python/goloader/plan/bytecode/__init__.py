@@ -24,7 +24,8 @@ turns of a loop that draws anew (`while other == index`), from the 17th on. What
 handlers of exceptions are read past. What an object that the code makes has by a name is for `given` to say.
 
 A `collate_fn` is read as well: of a batch of samples, which its loops and comprehensions go through. What a loop does
-for a sample is read once, as an expression of the Member that it is at; a list that it fills has a Spread in it.
+for a sample is read once, as an expression of the Member that it is at; a list that it fills has a Spread in it, and a
+tensor whose items it sets is Filled.
 
 An attribute that the code sets is what it was set to from there on, if `keeps` says that it may set it.
 
@@ -63,6 +64,7 @@ from .expressions import (
     Exited,
     Expression,
     Extended,
+    Filled,
     Index,
     Inner,
     Item,
@@ -88,7 +90,7 @@ from .reading import Callee, Choice, Reading, Several, extent_of
 __all__ = [
     "COMPARISONS", "NONE", "SIGNS", "Apart", "Attribute", "Batch", "Binary", "Branch", "Call", "Callee", "Choice",
     "Chosen", "Closed", "Constant", "Display", "Drawn", "Either", "Entered", "Exited", "Expression", "Extended",
-    "Index", "Inner", "Item", "Itself", "Mapping", "Member", "Module", "Name", "Part", "Reader", "Reading",
+    "Filled", "Index", "Inner", "Item", "Itself", "Mapping", "Member", "Module", "Name", "Part", "Reader", "Reading",
     "Several", "Spread", "Stored", "Text", "Unary", "Unknown", "UnreadableError", "check_python", "extent_of",
     "fields_of", "own_parts", "parts_of",
 ]  # fmt: skip

@@ -276,6 +276,20 @@ class Stored(Expression):
 
 
 @dataclass(frozen=True, eq=False)
+class Filled(Alone):
+    """A tensor that was made here, `of`, some of whose items were set: of[key] = item.
+
+    owner  of the loop that does so for each Member of it; NONE: it is done once, to all items
+    """
+
+    spelling = "{0.of!s} with [{0.key!s}] = {0.item!s}"
+    of: Expression
+    key: Expression
+    item: Expression
+    owner: Expression
+
+
+@dataclass(frozen=True, eq=False)
 class Unknown(Expression):
     """What nobody can say of a way that code may go.
 
@@ -450,9 +464,9 @@ class Apart(Expression):
 
 @dataclass(frozen=True, eq=False)
 class Adding(Alone):
-    """owner.append or owner.extend, of a list that is being made."""
+    """owner.append or owner.extend, of a list that is being made; owner.zero_ or owner.fill_, of a tensor."""
 
-    owner: Display | Extended
+    owner: Expression
     name: str
 
 

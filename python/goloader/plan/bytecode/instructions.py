@@ -24,6 +24,7 @@ from .expressions import (
     Exit,
     Expression,
     Extended,
+    Filled,
     Inner,
     Item,
     Iterated,
@@ -89,7 +90,8 @@ def load_attr(machine: Machine, instruction: Instruction) -> None:
     if is_list(owner) and name in ("append", "extend"):
         machine.one_of(owner)
     grows = isinstance(owner, Extended) or (isinstance(owner, Display) and owner.kind is list)
-    if isinstance(owner, Display | Extended) and grows and name in ("append", "extend"):
+    fills = machine.samples and isinstance(owner, Call | Filled) and name in ("fill_", "zero_")
+    if fills or (isinstance(owner, Display | Extended) and grows and name in ("append", "extend")):
         machine.stack.append(Adding(owner, name))
     elif (kept := machine.reader.kept.get(Attribute(owner, name))) is not None:
         machine.stack.append(kept)
@@ -243,6 +245,9 @@ def dict_update(machine: Machine, instruction: Instruction) -> None:
 
 def store_item(machine: Machine, instruction: Instruction) -> None:
     item, made, name = machine.pop(3)
+    if machine.samples and machine.loop is not None and isinstance(made, Call | Filled):
+        machine.fill(made, name, item, machine.loop.owner)
+        return
     if is_made(made):
         machine.one_of(made)
     if machine.reader.draws is not None and machine.loop is None and not is_made(made):

@@ -33,6 +33,7 @@ from .expressions import (
     Exited,
     Expression,
     Extended,
+    Filled,
     Index,
     Inner,
     Item,
@@ -645,6 +646,19 @@ class Machine:
         self.made.replace(made, longer)
         self._become(made, longer)
 
+    def fill(self, made: Expression, key: Expression, item: Expression, owner: Expression) -> Filled:
+        """Items of a tensor are set, by whatever name it goes. Raises UnreadableError where anything else has it."""
+        known = [each for each in (*self.stack, *self.locals.values(), key, item) if each is not made]
+        known += self._around(self.reader.running[:-1])
+        if (owner is NONE and self.loop is not None) or any(part is made for each in known for part in parts_of(each)):
+            raise UnreadableError("changes a tensor that something else has, too")
+        filled = Filled(made, key, item, owner)
+        if self.loop is not None:
+            self.loop.grown.all.append(filled)
+        self.stack = [filled if each is made else each for each in self.stack]
+        self.locals = {name: filled if each is made else each for name, each in self.locals.items()}
+        return filled
+
     def lengthen(self, made: Display | Extended, more: Expression) -> None:
         """A list becomes longer by items of which nobody knows how many they are, by whatever name it goes."""
         parts = parts_of_list(more)
@@ -726,7 +740,15 @@ class Machine:
             function = self.stack.pop()  # some versions count one of its three arguments as part of it
         if isinstance(function, Iterated | Through) and self.stack and isinstance(self.stack[-1], Inner):
             function, arguments = self.stack.pop(), [function]  # of a comprehension, in some versions
+        if isinstance(function, Adding) and function.name in ("fill_", "zero_"):
+            if names or len(arguments) != (function.name == "fill_"):
+                raise UnreadableError(f"calls {function.name} with more than a number")
+            (value,) = arguments or (as_constant(0),)
+            filled = self.fill(function.owner, as_constant(...), value, NONE)
+            self.stack.append(filled)
+            return
         if isinstance(function, Adding) and len(arguments) == 1 and not names:
+            assert isinstance(function.owner, Display | Extended)
             (more,) = arguments
             items: tuple[Expression, ...] = (more,)
             whole = more if function.name == "extend" else Display(list, items)
