@@ -8,12 +8,17 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from .file_array import DTYPES, FileArray, reach
 
 # A line of /proc/PID/maps (proc(5)): addresses, permissions, offset, device, inode, path.
 _LINE = re.compile(r"(\w+)-(\w+) ..(..) (\w+) \S+ ([0-9]+) *(.*)")
+
+
+# One of memory that processes share and this one may write to.
+_WRITTEN = re.compile(r"(\w+)-(\w+) .w.s", re.ASCII)
 
 
 class Map(NamedTuple):
@@ -32,6 +37,29 @@ def maps() -> Iterator[Map]:
     with open("/proc/self/maps", errors="surrogateescape") as lines:
         for first, last, kind, offset, inode, path in (_LINE.match(line).groups() for line in lines):  # type: ignore[union-attr]
             yield Map(int(first, 16), int(last, 16), int(offset, 16), kind[1] == "s", int(inode), path)
+
+
+def is_shared(array: Any) -> bool:
+    """Whether a process forked from now on would see what this one writes into a tensor or an array.
+
+    So it is of share_memory_(), multiprocessing's RawArray and SharedMemory, and maps of files that may be written.
+    """
+    if isinstance(array, torch.Tensor):
+        if array.layout != torch.strided or array.device.type != "cpu":
+            return False
+        storage = array.untyped_storage()
+        if storage.is_shared():
+            return True
+        if storage.resizable():  # torch's own memory; not that of an array
+            return False
+        address = array.data_ptr()
+    elif not _has_map(array):
+        return False
+    else:
+        address = array.__array_interface__["data"][0]
+    with open("/proc/self/maps", errors="surrogateescape") as lines:
+        places = filter(None, map(_WRITTEN.match, lines))
+        return any(int(first, 16) <= address < int(last, 16) for first, last in (each.groups() for each in places))
 
 
 def file_of(array: NDArray[Any]) -> FileArray | None:

@@ -153,7 +153,10 @@ REASONS = {
         "the dataset has its own `loader`, or torchvision uses another image backend",
         "use torchvision's default loader and `set_image_backend('PIL')`",
     ),
-    "INDICES": Reason("indices are not plain ints, or are negative", "use a list of ints, or an int64 array"),
+    "INDICES": Reason(
+        "indices are not plain ints, are negative, or are in memory that processes share",
+        "use a list of ints, or an int64 array",
+    ),
     "ITERABLE": Reason("an IterableDataset runs its own code", "nothing: the images that it opens are recorded"),
     "STREAM_STAGE": Reason(
         "only Python can run a stage of this pipeline",

@@ -26,6 +26,7 @@ from ..rows import DIMENSIONS_MAX, Array, Owner
 from .arrays import scattered
 from .integers import INDEX, Integers
 from .sequences import Listed, Sequences, why_not_sequences
+from .sources import check_settled
 from .stores import StoredArray
 from .tensors import Tensor, checksum, layout_of
 from .tree import Indices
@@ -91,6 +92,7 @@ class Base:
             array = self.array.numpy() if isinstance(self.array, torch.Tensor) else self.array
             if array.ndim != 1 or array.dtype.kind not in "iu" or array.dtype == np.uint64:
                 raise UnreadableError(f"takes items by those of {self._place}, which are no integers")
+            check_settled(array, self._place)
             self._kept = np.array(array, np.int64)
         if integers not in self._read:
             self._read.append(integers)

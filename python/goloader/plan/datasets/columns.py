@@ -42,7 +42,7 @@ from ..bytecode import (
 from ..look import is_a
 from . import databases, fetched, folders, frames, vectors
 from .own import OwnCode
-from .sources import FLOATS, INTS, NUMPY_INTS, PATHS, TEXTS, Stand, all_of, stand
+from .sources import FLOATS, INTS, NUMPY_INTS, PATHS, TEXTS, Stand, all_of, check_settled, stand
 from .tree import Indices
 
 
@@ -131,6 +131,8 @@ class Columns:
         parts = [part for whole in (*self._expressions, *rows) for part in parts_of(whole)]
         self._places = _places(parts)
         self._of_values = _places(part for whole in self._expressions for part in parts_of(whole))
+        for place in self._of_values:
+            check_settled(self._container(place), place)
         # What is the same for every index, and goes into values.
         self._same: dict[Expression, Any] = {}
         self.takes_items = bool(self._places)
@@ -375,6 +377,7 @@ class Columns:
 
         if not any(isinstance(part, Index | Call | Binary | Text | Part | Display) for part in parts_of(expression)):
             same = self._same[expression] = self._own.value(expression)
+            check_settled(same, expression)
             return _Same(same)
         rows = self._vectors(expression, at, column)
         if rows is not None:

@@ -48,6 +48,7 @@ from .cuts import Cut
 from .integers import INDEX, Domain, Integers
 from .own import ListItems, OwnCode
 from .program import Items, Writer
+from .sources import check_settled
 from .stores import Group, StoredArray
 from .tensors import NAMES
 from .tree import NOWHERE, Column, Indices, Node, alike
@@ -199,6 +200,7 @@ class Computed(Node):
                 raise UnreadableError(f"uses {expression}, which is not a plain tensor", expression)
             if math.prod(found.shape) * found.itemsize > _KEPT_BYTES_MAX:
                 raise UnreadableError(f"uses all of {expression}", expression)
+            check_settled(found, expression)
             found = found.clone() if kind == "tensor" else np.array(found)
             self._kept.append((expression, found))
             return found

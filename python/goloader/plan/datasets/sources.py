@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ...arrays.mapped import is_shared
 from ..bytecode import UnreadableError
 from ..look import is_a
 from .tree import Indices, alike, copied
@@ -34,13 +35,20 @@ _EXACT = {type(None), bytes, str, PosixPath}
 Stand = Callable[[Any, Indices | None], bool]
 
 
+def check_settled(value: Any, place: Any) -> None:
+    """Raises UnreadableError for an array or a tensor of which no values may be kept: workers of torch's see what is
+    written into it in the middle of an epoch, and persistent ones in those after it."""
+    if is_a(value, np.ndarray, torch.Tensor) and is_shared(value):
+        raise UnreadableError(f"keeps values of {place}, which is in memory that processes share", place)
+
+
 def stand(value: Any) -> Stand | None:
     """None for data of which that cannot be said."""
     kind = type(value)
     if is_table(value):
         return _of_table(value)
     if is_a(value, np.ndarray, torch.Tensor):
-        return None if value.dtype == object or not value.ndim else _of_array(copied(value))
+        return None if value.dtype == object or not value.ndim or is_shared(value) else _of_array(copied(value))
     if kind in _FIXED or (kind is tuple and _is_fixed(value)):
         return lambda now, at: now is value
     if kind in (set, frozenset) and {*map(type, value)} <= _FIXED:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from torch.utils.data import ConcatDataset, Subset
 from torch.utils.data.dataset import StackDataset
 
+from ...arrays.mapped import is_shared
 from .. import look
 from ..calls import check_calls
 from ..look import has, in_class, is_a
@@ -115,6 +116,8 @@ class _Subset(Node):
         self.batched = self.inner.batched
         self.given = copied(dataset.indices)
         at = _integers(dataset, dataset.indices)
+        if is_a(dataset.indices, np.ndarray, torch.Tensor) and is_shared(dataset.indices):
+            raise SourceRefusal("Subset", "its indices are in memory that processes share", "INDICES")
         self.length = len(at)
         if self.inner.gives_index and (at < 0).any():
             raise SourceRefusal("Subset", "its dataset gives the indices, and some are negative", "INDICES")

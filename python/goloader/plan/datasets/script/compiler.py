@@ -56,6 +56,7 @@ from ...lowered import PASSES_MAX
 from ...tables import Table
 from ..columns import Columns
 from ..own import length_of
+from ..sources import check_settled
 from . import arrays, convolutions, numbers, tables
 from .changing import change_all, change_either, held_of, store, taken_back
 from .code import ScriptCode
@@ -666,6 +667,7 @@ class Compiler:
     def copied(self, of: Expression, value: Any) -> Any:
         """A value, of which a list, an array or a tensor is noted with what it holds."""
         if type(value) in (list, np.ndarray, torch.Tensor):
+            check_settled(value, of)
             value = copy.copy(value) if type(value) is list else copy.deepcopy(value)
             self.copies.append((of, value))
         return value
