@@ -19,8 +19,7 @@ static gl_taps taps_of(const gl_pass *pass) {
     gl_taps taps = {.across = pass->width, .down = pass->height};
     for (int32_t i = 0; i < taps.down; i++)
         for (int32_t j = 0; j < taps.across; j++)
-            taps.weight[(GL_ZERO_ROWS + i) * taps.across + j] =
-                pass->weight[1][i] * pass->weight[0][j] * GL_TAPS_SCALE;
+            taps.weight[(GL_ZERO_ROWS + i) * taps.across + j] = pass->weight[1][i] * pass->weight[0][j] * GL_TAPS_SCALE;
     return taps;
 }
 

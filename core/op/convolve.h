@@ -33,8 +33,8 @@ typedef void gl_convolve(const gl_taps *taps, const float *const *row, int32_t r
 
 /* n sums of gl_convolve's, not rounded and GL_TAPS_SCALE times as large: sum i is of row[y[i]] to row[y[i] + down - 1], each
  * from its number x[i] on. */
-typedef void gl_convolve_apart(const gl_taps *taps, const float *const *row, const int32_t *y, const int32_t *x, int32_t n,
-                               float *sum);
+typedef void gl_convolve_apart(const gl_taps *taps, const float *const *row, const int32_t *y, const int32_t *x,
+                               int32_t n, float *sum);
 
 /* n sums of `taps` weighted numbers, one of each row: in turn, each added with one rounding. Touches nothing behind n. */
 typedef void gl_weigh(const float *weights, int32_t taps, const float *const *row, int32_t n, float *dst);

@@ -122,8 +122,8 @@ void gl_plain_convolve(const gl_taps *taps, const float *const *row, int32_t row
         }
 }
 
-void gl_plain_convolve_apart(const gl_taps *taps, const float *const *row, const int32_t *y, const int32_t *x, int32_t n,
-                             float *sum) {
+void gl_plain_convolve_apart(const gl_taps *taps, const float *const *row, const int32_t *y, const int32_t *x,
+                             int32_t n, float *sum) {
     gl_convolve_apart_loop(taps, row, y, x, n, sum);
 }
 
