@@ -3,7 +3,7 @@
     with self.env.begin(write=False) as txn:
         image = Image.open(io.BytesIO(txn.get(f"{index:08}".encode())))
 
-Keys are worked out ahead, and where values lie is looked up in the file (formats/lmdb.py). An image in a value is one
+Keys are worked out ahead, and where values lie is looked up in the file (_lmdb.py). An image in a value is one
 that the core reads there; other values are read as labels are. A key that is missing is left to the user's own code.
 """
 
