@@ -329,8 +329,9 @@ func TestAForkIsToldSoByEveryFunction(t *testing.T) {
 		"gl_cache_open", "gl_cache_stats", "gl_cache_look", "gl_fetch", "gl_fetch_wait", "gl_submit", "gl_submit_seeded",
 		"gl_submit_recipes", "gl_lane_open", "gl_submit_next", "gl_asked_sample", "gl_leave_out", "gl_lane_state", "gl_next",
 		"gl_answer_pixels", "gl_reject", "gl_answer_exp", "gl_rng_set", "gl_follow",
-		"gl_states_set", "gl_asked_states", "gl_skip", "gl_position", "gl_resume", "gl_reset", "gl_doubts", "gl_doing", "gl_events", "gl_close", "gl_close", "gl_join", "gl_settle", "gl_stats", "gl_live", "gl_permutation", "gl_seeds",
-		"gl_weighted_open", "gl_balanced_open", "gl_shuffled_open", "gl_draw", "gl_mix", "gl_augmentation_open", "gl_augmentation_draw",
+		"gl_states_set", "gl_asked_states", "gl_skip", "gl_position", "gl_resume", "gl_reset", "gl_doubts", "gl_doing", "gl_events", "gl_close", "gl_close", "gl_join", "gl_settle", "gl_common", "gl_stats", "gl_live", "gl_permutation", "gl_seeds",
+		"gl_weighted_open", "gl_balanced_open", "gl_shuffled_open", "gl_draw", "gl_mix", "gl_mix_up", "gl_cut_mix",
+		"gl_augmentation_open", "gl_augmentation_draw",
 	} {
 		line := take(&lines)
 		require.Regexp(t, "^"+name+`\(`, line)
@@ -421,6 +422,17 @@ func TestSamplersCrossTheBoundary(t *testing.T) {
 		"weighted: 0 0", "numbered: 1", "shuffled: 1 4950",
 		": -3 1 draws from -1 on, every 1: ", ": -3 1 draws from 0 on, every 0: ", ": -3 -1 draws from 0 on, every 1: ",
 		": -2 ", "mixed: 6 2", ": -3 -1 draws from 2 sources: ", ": -3 source 1 has 0 samples: ",
+	} {
+		require.Contains(t, take(&lines), want)
+	}
+	requireNothingLives(t, take(&lines))
+	require.Empty(t, lines)
+}
+
+func TestImagesAreMixedAndMemoryIsSharedAcrossTheBoundary(t *testing.T) {
+	lines := play(t, "images", arrayPlan)
+	for _, want := range []string{
+		": -3 0 images of 2 items: ", "mixed up: 0.5 1.75 1.5 3.25", ": -3 ", "cut: 0.5 3.25 1.5 1.75", ": -3 0 bytes: ", "common: a",
 	} {
 		require.Contains(t, take(&lines), want)
 	}

@@ -380,6 +380,7 @@ static void child(gl_handle loader, gl_handle run) {
     SAY(gl_close(loader, &error));
     SAY(gl_join(0, 2, 2, &error));
     SAY(gl_settle(0, &error));
+    SAY(gl_common("bytes", 1, &fd, &error));
     SAY(gl_stats(loader, json, sizeof json, &error));
     SAY(gl_live(json, sizeof json, &error));
     SAY(gl_permutation(1, numbers, 1, &error));
@@ -390,6 +391,8 @@ static void child(gl_handle loader, gl_handle run) {
     SAY(gl_shuffled_open(1, &none, &error));
     SAY(gl_draw(loader, 1, 0, 1, numbers, 1, &error));
     SAY(gl_mix(1, numbers, &weight, numbers, 1, 0, 1, numbers, 1, &error));
+    SAY(gl_mix_up(&weight, 1, 1, 1, 1, &error));
+    SAY(gl_cut_mix(&weight, numbers, 8, numbers, &error));
     SAY(gl_augmentation_open("{}", 2, &none, &error));
     SAY(gl_augmentation_draw(loader, state, &(gl_drawn){.width = 1}, &error));
     printf("without a place for the text: %d\n", gl_close(loader, NULL));
@@ -924,6 +927,27 @@ static int closed_once(int handles) {
     return once;
 }
 
+/* images: those of a batch are mixed where they lie.  And two who ask for memory by one name have the same. */
+static void images(void) {
+    float mixed[] = {0, 1, 2, 4};
+    const int64_t shape[] = {2, 1, 1, 2}, box[] = {1, 0, 2, 1}, beyond[] = {1, 0, 3, 1};
+    SAY(gl_mix_up(mixed, 0, 2, 0, 0.75, &error));
+    MUST(gl_mix_up(mixed, 2, 2, 0, 0.75, &error));
+    printf("mixed up: %g %g %g %g\n", mixed[0], mixed[1], mixed[2], mixed[3]);
+    SAY(gl_cut_mix(mixed, shape, sizeof *mixed, beyond, &error));
+    MUST(gl_cut_mix(mixed, shape, sizeof *mixed, box, &error));
+    printf("cut: %g %g %g %g\n", mixed[0], mixed[1], mixed[2], mixed[3]);
+    int32_t one, other;
+    char byte = 'a', seen = 0;
+    SAY(gl_common("bytes", 0, &one, &error));
+    MUST(gl_common("bytes", 64, &one, &error));
+    MUST(gl_common("bytes", 64, &other, &error));
+    if (pwrite(one, &byte, 1, 63) != 1 || pread(other, &seen, 1, 63) != 1)
+        exit(1);
+    printf("common: %c\n", seen);
+    print_live();
+}
+
 /* threads: leases are released by threads that never saw Go, while the run goes on; a handle is closed by one of two. */
 static void threads(void) {
     gl_handle loader = opened(&files), run = started(loader, 2);
@@ -967,7 +991,7 @@ static const struct {
                  {"forks", forks},     {"rows", rows},           {"shapes", shapes},   {"threads", threads},
                  {"leaves", leaves},   {"recipes", recipes},     {"folders", folders}, {"positions", positions},
                  {"slots", slots},     {"samplers", samplers},   {"fetches", fetches}, {"augmentations", augmentations},
-                 {"scripts", scripts}, {"streams", streams}};
+                 {"scripts", scripts}, {"streams", streams},     {"images", images}};
 
 int main(int argc, char **argv) {
     if (argc < 3 || argc - 3 > SAMPLES_MAX)
