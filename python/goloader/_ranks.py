@@ -8,6 +8,7 @@ from __future__ import annotations
 import mmap
 import multiprocessing
 import os
+import sys
 import time
 from contextlib import suppress
 from ctypes import byref, c_int32
@@ -16,7 +17,6 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from torch import distributed
 
 from . import _cores, _native
 
@@ -121,8 +121,10 @@ def _micro(seconds: float) -> int:
 
 
 def _number() -> int:
-    if distributed.is_available() and distributed.is_initialized():
-        return distributed.get_rank()
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        rank: int = distributed.get_rank()
+        return rank
     try:
         return int(os.environ["RANK"])
     except (KeyError, ValueError):

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from .file_array import DTYPES, FileArray, reach
 
 # A line of /proc/PID/maps (proc(5)): addresses, permissions, offset, device, inode, path.
 _LINE = re.compile(r"(\w+)-(\w+) ..(..) (\w+) \S+ ([0-9]+) *(.*)")
-
 
 # One of memory that processes share and this one may write to.
 _WRITTEN = re.compile(r"(\w+)-(\w+) .w.s", re.ASCII)
@@ -44,7 +43,8 @@ def is_shared(array: Any) -> bool:
 
     So it is of share_memory_(), multiprocessing's RawArray and SharedMemory, and maps of files that may be written.
     """
-    if isinstance(array, torch.Tensor):
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(array, torch.Tensor):
         if array.layout != torch.strided or array.device.type != "cpu":
             return False
         storage = array.untyped_storage()
