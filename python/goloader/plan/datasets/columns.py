@@ -131,10 +131,10 @@ class Columns:
         parts = [part for whole in (*self._expressions, *rows) for part in parts_of(whole)]
         self._places = _places(parts)
         self._of_values = _places(part for whole in self._expressions for part in parts_of(whole))
-        for place in self._of_values:
-            check_settled(self._container(place), place)
         # What is the same for every index, and goes into values.
         self._same: dict[Expression, Any] = {}
+        for place in self._of_values:
+            check_settled(self._container(place), place)
         self.takes_items = bool(self._places)
         by_label = {place for place in self._places if self._by_label(place)}
         self.negatives = not by_label
