@@ -129,17 +129,11 @@ func (w *worker) makeHeld(b *batch, lo, hi int) error {
 		if err != nil {
 			return err
 		}
-		passes, out, err := op.Fuse(w.fuse[:0], s.size, fixed)
+		w.fixed = fixed
+		out, err := w.setAside(k, s, fixed, room[at+heldHead:][:3*int(sizes[k].Pixels())], h.store)
 		if err != nil || out != sizes[k] {
 			return fmt.Errorf("%w: sample %d: its first steps make %v: %w", ErrBug, s.index, out, err)
 		}
-		w.fixed, w.fuse = fixed, passes
-		file := s.data()
-		w.jobs.SetPasses(k, passes)
-		w.jobs.SetPatches(k, nil)
-		w.jobs.SetSeek(k, nil, 0, 0)
-		w.jobs.SetBytes(k, l.decoder(s), unsafe.Pointer(unsafe.SliceData(file)), len(file), s.size)
-		w.jobs.SetSample(k, unsafe.Pointer(&room[at+heldHead]), 3*int(out.Pixels()), h.store)
 		at += mem.Aligned(heldHead + 3*int(out.Pixels()))
 	}
 	w.op.Run(w.jobs, len(w.todo), &w.run.cancel)
@@ -163,7 +157,24 @@ func (w *worker) makeHeld(b *batch, lo, hi int) error {
 	return nil
 }
 
-// takeBack ends what makeHeld lent.
+// setAside has job k make the first steps of a sample from its whole file, into memory that is no slot's. It says how large that
+// becomes.
+func (w *worker) setAside(k int, s *sample, steps []recipe.Step, to []byte, store *op.Store) (recipe.Size, error) {
+	passes, out, err := op.Fuse(w.fuse[:0], s.size, steps)
+	if err != nil {
+		return out, err
+	}
+	w.fuse = passes
+	file := s.data()
+	w.jobs.SetPasses(k, passes)
+	w.jobs.SetPatches(k, nil)
+	w.jobs.SetSeek(k, nil, 0, 0)
+	w.jobs.SetBytes(k, w.run.loader.decoder(s), unsafe.Pointer(unsafe.SliceData(file)), len(file), s.size)
+	w.jobs.SetSample(k, unsafe.Pointer(unsafe.SliceData(to)), len(to), store)
+	return out, nil
+}
+
+// takeBack ends what makeHeld and makeShared lent.
 func (b *batch) takeBack(lo, hi int) {
 	for i := lo; i < hi; i++ {
 		if s := &b.samples[i]; s.lent != nil {

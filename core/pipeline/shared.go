@@ -1,8 +1,6 @@
 package pipeline
 
 import (
-	"unsafe"
-
 	"github.com/goloader/goloader/core/mem"
 	"github.com/goloader/goloader/core/op"
 	"github.com/goloader/goloader/core/recipe"
@@ -123,20 +121,12 @@ func (w *worker) makeShared(b *batch, lo, hi int, steps []recipe.Step) error {
 	at := 0
 	for k, f := range families {
 		s := &f.of[0]
-		passes, _, err := op.Fuse(w.fuse[:0], s.size, f.steps)
-		if err != nil {
+		if _, err := w.setAside(k, s, f.steps, room[at:][:f.bytes()], l.asIs[f.planes]); err != nil {
 			return err
 		}
-		w.fuse = passes
-		file := s.data()
-		w.jobs.SetPasses(k, passes)
-		w.jobs.SetPatches(k, nil)
-		w.jobs.SetSeek(k, nil, 0, 0)
-		w.jobs.SetBytes(k, l.decoder(s), unsafe.Pointer(unsafe.SliceData(file)), len(file), s.size)
 		if s.mode.Planes() == 1 {
 			w.jobs.SetOnePlane(k)
 		}
-		w.jobs.SetSample(k, unsafe.Pointer(&room[at]), f.bytes(), l.asIs[f.planes])
 		at += mem.Aligned(f.bytes())
 	}
 	w.track.Begin(stats.Decode, b.sequence, families[0].of[0].index)
