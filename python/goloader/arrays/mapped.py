@@ -14,10 +14,7 @@ from numpy.typing import NDArray
 from .file_array import DTYPES, FileArray, reach
 
 # A line of /proc/PID/maps (proc(5)): addresses, permissions, offset, device, inode, path.
-_LINE = re.compile(r"(\w+)-(\w+) ..(..) (\w+) \S+ ([0-9]+) *(.*)")
-
-# One of memory that processes share and this one may write to.
-_WRITTEN = re.compile(r"(\w+)-(\w+) .w.s", re.ASCII)
+_LINE = re.compile(r"(\w+)-(\w+) (....) (\w+) \S+ ([0-9]+) *(.*)")
 
 
 class Map(NamedTuple):
@@ -26,6 +23,7 @@ class Map(NamedTuple):
     first: int
     last: int
     offset: int
+    writable: bool
     shared: bool
     inode: int
     path: str
@@ -35,7 +33,7 @@ def maps() -> Iterator[Map]:
     """Of all this process's memory, in order."""
     with open("/proc/self/maps", errors="surrogateescape") as lines:
         for first, last, kind, offset, inode, path in (_LINE.match(line).groups() for line in lines):  # type: ignore[union-attr]
-            yield Map(int(first, 16), int(last, 16), int(offset, 16), kind[1] == "s", int(inode), path)
+            yield Map(int(first, 16), int(last, 16), int(offset, 16), kind[1] == "w", kind[3] == "s", int(inode), path)
 
 
 def is_shared(array: Any) -> bool:
@@ -57,9 +55,7 @@ def is_shared(array: Any) -> bool:
         return False
     else:
         address = array.__array_interface__["data"][0]
-    with open("/proc/self/maps", errors="surrogateescape") as lines:
-        places = filter(None, map(_WRITTEN.match, lines))
-        return any(int(first, 16) <= address < int(last, 16) for first, last in (each.groups() for each in places))
+    return any(each.shared and each.writable and each.first <= address < each.last for each in maps())
 
 
 def file_of(array: NDArray[Any]) -> FileArray | None:
