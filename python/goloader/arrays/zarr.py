@@ -6,8 +6,6 @@ import json
 import math
 import os
 import posixpath
-import struct
-import zipfile
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._crc import crc32c
+from .archive import Archive
 from .chunked_array import ChunkedArray, Chunks, grid_of
 from .file_array import NUMPY_DTYPES, FileArray
 
@@ -63,12 +62,27 @@ def one(path: str, name: str) -> FileArray | None:
     """The array of a name in a folder, or in a zip archive; None for a group. Raises ValueError or OSError for what
     cannot be read."""
     try:
-        archive = _Archive(path) if os.path.isfile(path) else None
-        place = about(path, name) if archive is None else archive.about(name)
-        told = _read_about(place) if archive is None else archive.read_about(place)
-        return None if _tells_group(os.path.basename(place), told) else _made(place, told, archive)
+        if os.path.isfile(path):
+            with open(path, "rb") as file:
+                return _one_in(Archive(path, file), name)
+        place = about(path, name)
+        return _array_of(place, _read_about(place))
     except _Unread as why:
         raise ValueError(f"{path}: {name}: {why}") from None
+
+
+def _one_in(archive: Archive, name: str) -> FileArray | None:
+    """The same in a zip archive whose files are stored as they are, as Zarr's ZipStore writes them."""
+    if None in archive.members.values():
+        raise _Unread("an archive that is compressed, or encrypted")
+    places = [posixpath.join(name, each) for each in _ABOUT]
+    place = next((each for each in places if each in archive.members), places[0])
+    content = archive.read(place, most=os.path.getsize(archive.path))
+    return _array_of(place, _parsed(f"{archive.path}/{place}", content), archive)
+
+
+def _array_of(place: str, told: Any, archive: Archive | None = None) -> FileArray | None:
+    return None if _tells_group(os.path.basename(place), told) else _made(place, told, archive)
 
 
 def about(path: str, name: str = "") -> str:
@@ -100,47 +114,7 @@ def _tells_group(file: str, told: Any) -> bool:
     return file == ".zgroup" or (isinstance(told, dict) and told.get("node_type") == "group")
 
 
-class _Archive:
-    """A zip archive whose files are stored as they are, as Zarr's ZipStore writes them.
-
-    path    of it
-    places  of each file in it where it begins, and its bytes
-
-    Raises _Unread for an archive of others, and OSError for one that is not sound.
-    """
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.places: dict[str, tuple[int, int]] = {}
-        with open(path, "rb") as file:
-            try:
-                listed = zipfile.ZipFile(file).infolist()
-            except (zipfile.BadZipFile, NotImplementedError) as error:
-                raise OSError(f"{path}: {error}") from None
-            for each in listed:  # of two files of a name the last one counts
-                if each.compress_type != zipfile.ZIP_STORED or each.flag_bits & 1:
-                    raise _Unread("an archive that is compressed, or encrypted")
-                head = os.pread(file.fileno(), 30, each.header_offset)
-                if len(head) != 30 or not head.startswith(b"PK\3\4"):
-                    raise OSError(f"{path}: no file begins at byte {each.header_offset}")
-                begin = each.header_offset + 30 + sum(struct.unpack("<HH", head[26:]))
-                self.places[each.filename] = begin, each.file_size
-
-    def about(self, name: str) -> str:
-        """The file that says what a folder in it is. Raises FileNotFoundError."""
-        for each in _ABOUT:
-            if (place := posixpath.join(name, each)) in self.places:
-                return place
-        raise FileNotFoundError(f"{self.path}: it has no {name!r}")
-
-    def read_about(self, place: str) -> Any:
-        """What the file tells. Raises ValueError for what is no metadata."""
-        begin, size = self.places[place]
-        with open(self.path, "rb") as file:
-            return _parsed(f"{self.path}/{place}", os.pread(file.fileno(), size, begin))
-
-
-def _made(place: str, told: Any, archive: _Archive | None = None) -> FileArray:
+def _made(place: str, told: Any, archive: Archive | None = None) -> FileArray:
     """Raises _Unread, and ValueError for what is no metadata of an array."""
     folder, file = os.path.split(place)
     try:
@@ -151,7 +125,7 @@ def _made(place: str, told: Any, archive: _Archive | None = None) -> FileArray:
         raise ValueError(f"{place}: not metadata of an array: {type(error).__name__}: {error}") from None
 
 
-def _version2(folder: str, about: Any, archive: _Archive | None) -> FileArray:
+def _version2(folder: str, about: Any, archive: Archive | None) -> FileArray:
     if not isinstance(about["dtype"], str):
         raise _Unread(f"of {about['dtype']}")
     if about["order"] != "C":
@@ -173,7 +147,7 @@ def _version2(folder: str, about: Any, archive: _Archive | None) -> FileArray:
     )  # fmt: skip
 
 
-def _version3(folder: str, about: Any, archive: _Archive | None) -> FileArray:
+def _version3(folder: str, about: Any, archive: Archive | None) -> FileArray:
     dtype = about["data_type"]
     if dtype not in NUMPY_DTYPES:
         raise _Unread(f"of {dtype}")
@@ -270,7 +244,7 @@ def _array(
     prefix: str,
     separator: str,
     shards: _Shards | None = None,
-    archive: _Archive | None = None,
+    archive: Archive | None = None,
 ) -> FileArray:
     dtype = np.dtype(kind)
     if dtype.name not in NUMPY_DTYPES:
@@ -307,12 +281,13 @@ def _places(prefix: str, separator: str, grid: tuple[int, ...], shards: _Shards 
 
 
 def _places_in(
-    archive: _Archive, prefix: str, separator: str, grid: tuple[int, ...], shards: _Shards | None
+    archive: Archive, prefix: str, separator: str, grid: tuple[int, ...], shards: _Shards | None
 ) -> NDArray[np.int64]:
     """Where chunks are in an archive."""
     places = np.zeros((*grid, 3), np.int64)
     files_of = grid if shards is None else grid_of(grid, shards.grid)
-    for name, (begin, size) in archive.places.items():
+    for name in archive.members:
+        begin, size = archive.place(name)
         at = _numbers(name.removeprefix(prefix), separator, files_of) if name.startswith(prefix) else None
         if at is not None and not size:
             raise _Unread("a chunk without bytes")
