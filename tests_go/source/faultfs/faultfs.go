@@ -35,6 +35,7 @@ type FS struct {
 	over    chan struct{} // closed at the end: a process that ends in a read of its own file system never ends
 	busy    atomic.Int32
 	most    atomic.Int32
+	handles atomic.Int32 // open ones
 }
 
 // Mount mounts a file system over a directory until the test ends. The test is skipped where none can be mounted.
@@ -46,6 +47,10 @@ func Mount(t *testing.T, directory string) *FS {
 	}
 	t.Cleanup(func() {
 		close(f.over)
+		// The kernel tells of a file that is closed later, and of none once nothing is mounted: it would stay open here.
+		for end := time.Now().Add(2 * time.Second); f.handles.Load() > 0 && time.Now().Before(end); {
+			time.Sleep(time.Millisecond)
+		}
 		require.NoError(t, unmount())
 	})
 	return f
@@ -137,6 +142,7 @@ func (n *node) Open(ctx context.Context, flags uint32) (fs.FileHandle, uint32, s
 	if errno != 0 {
 		return nil, 0, errno
 	}
+	n.f.handles.Add(1)
 	return &handle{inner.(fs.FileReader), n.f, name}, fuse.FOPEN_DIRECT_IO, 0
 }
 
@@ -168,5 +174,6 @@ func (h *handle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadRes
 
 // Release implements fs.FileReleaser.
 func (h *handle) Release(ctx context.Context) syscall.Errno {
+	defer h.f.handles.Add(-1)
 	return h.inner.(fs.FileReleaser).Release(ctx)
 }
