@@ -30,7 +30,7 @@ type held struct {
 // Hold has the loader keep the pixels of its files' images, which are asked for by key; kept may be nil. To be called before the
 // first run.
 func (l *Loader) Hold(kept *cache.Decoded, key func(i int) source.Key) error {
-	if kept == nil || l.views != 1 || l.script != nil || len(l.parts) == 0 {
+	if kept == nil || !l.canHold() {
 		return nil
 	}
 	store, err := storeAsIs(3)
@@ -42,6 +42,23 @@ func (l *Loader) Hold(kept *cache.Decoded, key func(i int) source.Key) error {
 		l.held.made = append(l.held.made, fmt.Sprintf("pixels 1, %v: %s", l.plan.Pillow.PassOrder, p.views[0].program.FixedText()))
 	}
 	return nil
+}
+
+// canHold reports whether a cache can keep pixels of this loader's files.
+func (l *Loader) canHold() bool { return l.views == 1 && l.script == nil && len(l.parts) > 0 }
+
+// countPixels counts what a cache would keep of an image that was decoded from its file.
+func (w *worker) countPixels(s *sample) {
+	l := w.run.loader
+	if !l.canHold() || l.held != nil || s.pixels.Valid() || l.image(s) != nil {
+		return
+	}
+	fixed, out, err := l.view(s).program.Fixed(w.fixed[:0], s.size)
+	w.fixed = fixed
+	if err == nil {
+		l.Stats.Decoded.Add(1)
+		l.Stats.DecodedBytes.Add(heldHead + 3*out.Pixels())
+	}
 }
 
 // storeAsIs leaves bytes as they are.

@@ -354,6 +354,9 @@ func (l *Loader) Snapshot() stats.Snapshot {
 		usage := l.seek.Usage()
 		s.SeekEntries, s.SeekBytes = usage.Entries, usage.Bytes
 	}
+	if n := l.Stats.Decoded.Load(); n > 0 {
+		s.AllDecoded = int64(float64(l.Stats.DecodedBytes.Load()) / float64(n) * float64(l.Len()))
+	}
 	return s
 }
 

@@ -155,6 +155,7 @@ func (w *worker) finish(b *batch, name func(*sample) string) error {
 				l.Stats.Samples.Add(1)
 			}
 			w.keepSeek(k, s)
+			w.countPixels(s)
 		case op.Refused:
 			s.away(refused, stats.Refused, "%s: %s", name(s), w.jobs.Why(k))
 		case op.NoMemory:

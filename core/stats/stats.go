@@ -20,6 +20,9 @@ type Loader struct {
 	Remote    Remote
 	ReadAhead atomic.Int64 // files read by goroutines that only read, since their storage is slow
 
+	Decoded      atomic.Int64 // images whose pixels a cache could keep
+	DecodedBytes atomic.Int64 // what it would keep of these
+
 	SeekHits atomic.Int64 // files of which a seek index was there
 
 	Workers atomic.Int64 // that may work at once now, of the run that said so last
@@ -67,6 +70,7 @@ type Snapshot struct {
 	ReadAhead int64 `json:"read_ahead"`
 
 	SeekHits    int64 `json:"seek_hits"`
+	AllDecoded  int64 `json:"all_decoded"`  // bytes that the pixels of all files would take, to judge by those that were decoded
 	SeekEntries int64 `json:"seek_entries"` // files that have a seek index now
 	SeekBytes   int64 `json:"seek_bytes"`   // memory of the seek index
 

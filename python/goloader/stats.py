@@ -145,6 +145,8 @@ class Stats:
     retries      number of reads that were repeated after a temporary error
     requests     number of requests that Go sent to remote stores; `hedged` is how many of them were second requests,
                  sent because the first was slow; `received` the bytes of all answers
+    all_decoded  bytes that a cache with hold="decoded" would need for all images, to judge by those that were decoded; 0
+                 if none were, or for a dataset whose images no cache keeps
     seek_hits    number of JPEG files with a seek index
     bad_samples  number of samples that on_error handled, by class of error, and those "quarantined" by an earlier run
     slowest      the samples that took Go longest, by the names of their files, the slowest first
@@ -168,6 +170,7 @@ class Stats:
     requests: int = 0
     hedged: int = 0
     received: int = 0
+    all_decoded: int = 0
     seek_hits: int = 0
     bad_samples: Mapping[str, int] = field(default_factory=dict)
     slowest: tuple[Slow, ...] = ()
@@ -256,7 +259,10 @@ class Stats:
         if cores >= _BUSY_MIN * (self.num_workers if few else self.cores):
             heaviest = max(_BUSY, key=lambda name: spent.get(name, 0.0))
             ahead = f"; num_workers={self.cores} would use them all" if few else ahead
-            return f"{heaviest} is the bottleneck ({cores:.1f} of {self.cores} cores busy){ahead}"
+            kept = ""
+            if heaviest == "decode" and self.all_decoded:
+                kept = f"; decoded images would fit in a cache of {self.all_decoded / 1e9:.2g} GB"
+            return f"{heaviest} is the bottleneck ({cores:.1f} of {self.cores} cores busy){kept}{ahead}"
         if spent.get("read", 0.0) > busy:
             read = self.stages["read"]
             half, most = _seconds(read.quantile(0.5)), _seconds(read.quantile(0.95))
@@ -522,6 +528,7 @@ class Clock:
         return Stats(
             stages=stages,
             workers=counted.get("workers", past.workers),
+            all_decoded=counted.get("all_decoded", past.all_decoded),
             detours=dict(+(Counter(past.detours) + Counter(counted.get("detours", {})))),
             slowest=tuple(sorted(slowest.values(), key=lambda one: -one.seconds)[:_SLOWEST_MAX]),
             cache=counted.get("cache", past.cache),

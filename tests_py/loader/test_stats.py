@@ -22,7 +22,7 @@ from torchvision import datasets
 from torchvision import transforms as T
 
 import goloader
-from goloader.datasets import TarImages
+from goloader.datasets import CacheOptions, TarImages
 from goloader.stats import MOMENTS_MAX, Clock, Stage, Stats
 from tests_py.files.ranges import packed, serving
 
@@ -230,6 +230,7 @@ def test_the_verdict_names_a_slow_storage(folder: Path, tmp_path: Path, monkeypa
     [
         ({"decode": 15, "op": 3}, {}, "decode is the bottleneck (1.8 of 2 cores busy)"),
         ({"decode": 5, "op": 14}, {}, "op is the bottleneck (1.9 of 2 cores busy)"),
+        ({"decode": 15}, {"all_decoded": 11_400_000_000}, "cores busy); decoded images would fit in a cache of 11 GB"),
         ({"decode": 9}, {"num_workers": 1}, "decode is the bottleneck (0.9 of 2 cores busy); num_workers=2 would use"),
         ({"decode": 5}, {"num_workers": 1}, "no stage of Go's keeps the cores busy (0.5 of 2)"),
         ({"gather": 13}, {}, "gather is the bottleneck"),
@@ -254,6 +255,22 @@ def test_the_verdict_is_of_the_stage_that_batches_wait_for(
     stages = {name: Stage(1, seconds, seconds, ((seconds, 1),)) for name, seconds in spent.items()}
     known: dict[str, Any] = {"batches": 1, "waited_s": 6.0, "away_s": 4.0, "num_workers": 2, "samples": 9} | numbers
     assert said in Stats(cores=2, stages={"iter": Stage(), **stages}, **known).verdict
+
+
+@pytest.mark.parametrize("first", [[], [T.Resize(9)]])
+def test_the_size_of_a_cache_of_decoded_images_is_told(folder: Path, first: list[Any]) -> None:
+    transform = T.Compose([*first, T.RandomCrop(8), T.ToTensor()])
+    images = datasets.ImageFolder(str(folder), transform)
+    pixels = [T.Compose(first)(images.loader(path)).size for path, _ in images.samples]
+    plain = goloader.DataLoader(images, 4)
+    for _ in plain:
+        pass
+    assert plain.stats().all_decoded == sum(64 + 3 * width * height for width, height in pixels)
+    kept = CacheOptions(ram="1GB", hold="decoded")
+    cached = goloader.DataLoader(goloader.datasets.ImageFolder(folder, transform, cache=kept), 4)
+    for _ in cached:
+        pass
+    assert cached.stats().all_decoded == 0  # they are kept already
 
 
 def test_as_many_work_as_the_program_needs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
