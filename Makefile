@@ -11,6 +11,9 @@ ROUNDS ?= 3
 # Processes that share the Python tests, and what else pytest is told.
 TEST_JOBS ?= 2
 PYTEST ?=
+# Run Go packages whose tests failed once more.
+AGAIN ?=
+go_test = go test -race $(1) $(if $(AGAIN),|| go test -race $(1))
 # Where tests are that run with no others beside them.
 ALONE := $(shell grep -rl 'mark\.alone' tests_py --include='test_*.py')
 # Where Go's slow tests are.
@@ -45,7 +48,7 @@ export GOLOADER_LIBRARY := $(CURDIR)/$(dir $(LIBRARY))
 
 .PHONY: test-go
 test-go: build ## Run the Go tests with -race, without the slow ones, and go vet.
-	go test -race -short -vet=all ./...
+	$(call go_test,-short -vet=all ./...)
 
 # Processes that tests start find goloader compiled, also where Python is told to write no bytecode: 0.4 s each.
 .PHONY: bytecode
@@ -59,7 +62,7 @@ test-py: bytecode ## Run the Python tests without the slow ones (PYTEST='-k crop
 
 .PHONY: test-slow
 test-slow: bytecode ## Run the slow tests.
-	go test -race $(GO_SLOW)
+	$(call go_test,$(GO_SLOW))
 	$(PYTHON) -m pytest -n $(TEST_JOBS) --dist worksteal -m "slow and not alone" $(PYTEST)
 	$(PYTHON) -m pytest -m "slow and alone" $(PYTEST) $(ALONE) || [ $$? = 5 ] # none of these is selected
 
