@@ -29,7 +29,7 @@ func TestASnapshotHasEachCounterUnderItsName(t *testing.T) {
 	require.NoError(t, err)
 	require.NotZero(t, l.Number())
 	require.JSONEq(t, fmt.Sprintf(`{"number": %d, `, l.Number())+`"batches": 1, "samples": 2, "pillow_samples": 3, "failed_batches": 4, "rewinds": 5,
-		"bytes_read": 6, "read_ahead": 7, "seek_hits": 8, "read_retries": 9, "requests": 10, "hedged_requests": 11, "received_bytes": 12, "workers": 13, "seek_entries": 0, "seek_bytes": 0, "slowest": [],
+		"bytes_read": 6, "read_ahead": 7, "seek_hits": 8, "read_retries": 9, "requests": 10, "hedged_requests": 11, "received_bytes": 12, "workers": 13, "all_decoded": 0, "seek_entries": 0, "seek_bytes": 0, "slowest": [],
 		"detours": {"unreadable": 0, "changed": 0, "unknown_format": 0, "too_large": 0, "no_decoder": 2, "decoder_refused": 0, "transform_refused": 0},
 		"stages": {"read": {"count": 3, "sum_ns": 3000, "max_ns": 1000, "buckets": [[1024, 3]]}, "decode": `+none+`, "op": `+none+`,
 			"gather": `+none+`, "wait": `+none+`, "hand_out": `+none+`}}`, string(text))
