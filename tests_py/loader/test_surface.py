@@ -18,9 +18,6 @@ from torchvision.datasets import ImageFolder
 import goloader
 from goloader.doors import choice as _doors
 
-# A hang is a failure.
-pytestmark = pytest.mark.timeout(90)
-
 
 class Endless(data.IterableDataset[int]):
     def __iter__(self) -> Any:
