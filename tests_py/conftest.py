@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
+import random
 import re
 import sys
 import time
@@ -18,7 +19,10 @@ from collections import defaultdict
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
+from hypothesis import HealthCheck, settings
 
 sys.path.insert(0, str(Path(__file__).parent / "parity"))
 
@@ -26,6 +30,10 @@ sys.path.insert(0, str(Path(__file__).parent / "parity"))
 os.environ["GOLOADER_TRIAL"] = "wait"
 
 from goloader import _core, _native
+
+# The same examples in each run; how long one takes is the machine's to say. `--hypothesis-profile=default` for others.
+settings.register_profile("ci", derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+settings.load_profile("ci")
 
 # There are tests with more workers than this machine may have cores.
 _TOO_MANY_WORKERS = "This DataLoader will create .* worker processes in total"
@@ -67,6 +75,31 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="of a test's slow variants run every N-th, always the same ones",
     )
+    parser.addoption(
+        "--seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="other random numbers in the tests that draw without a seed of their own",
+    )
+
+
+def _seed(config: pytest.Config, *names: object) -> None:
+    """What is drawn from here on depends on these names alone, not on the tests before."""
+    number = zlib.crc32(repr((config.getoption("--seed"), *names)).encode())
+    random.seed(number)
+    np.random.seed(number)
+    torch.manual_seed(number)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest) -> None:
+    _seed(request.config, fixturedef.argname, request.node.nodeid)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> None:
+    _seed(item.config, item.nodeid)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -113,6 +146,7 @@ def pytest_runtest_makereport(
 def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    _seed(collector.config, collector.nodeid)
     report = yield
     _forbid_skip(collector.config, report)
     return report

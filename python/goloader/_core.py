@@ -7,6 +7,7 @@ import ctypes
 import json
 import os
 import struct
+import sys
 import time
 import warnings
 import weakref
@@ -148,6 +149,9 @@ class Core:
     library  that it is opened in
     """
 
+    _is_open = _is_over = False
+    _runs = 0
+
     def __init__(self, plan: Plan, lib: _native.Library | None = None) -> None:
         """`lib`: which library, if not this process's."""
         let_go()
@@ -163,9 +167,28 @@ class Core:
         self._lib.check(self._lib.gl_open(text, len(text), byref(source), byref(handle), byref(error)), error)
         self._handle = handle.value
         _warn(error)
-        _close_with(self, self._lib, self._handle, plan)
+        self._is_open = True
         if plan.seek_index is not None and plan.seek_index.path is not None:
             _settle_at_exit(self._lib)
+
+    def __del__(self) -> None:
+        self._is_over = True
+        self.close_after_runs()
+
+    def begin_run(self) -> None:
+        """A run of it has begun."""
+        self._runs += 1
+
+    def end_run(self) -> None:
+        """A run of it is closed."""
+        self._runs -= 1
+        self.close_after_runs()
+
+    def close_after_runs(self) -> None:
+        """Closes it where nobody has it any more: the garbage collector may take it before its runs."""
+        if self._is_open and self._is_over and not self._runs:
+            self._is_open = False
+            _close(self._lib, self._handle, self.plan)
 
     def _reach(self) -> None:
         """Has the core know how to reach the files of remote stores."""
@@ -230,7 +253,9 @@ class Core:
 
 
 class Run:
-    """A plan at work. One thread at a time."""
+    """A plan at work. One thread at a time. Closed when the last reference is gone, if not before."""
+
+    _is_open = False
 
     def __init__(self, core: Core, lib: _native.Library, loader: int, options: _native.RunOptions) -> None:
         self._lib = lib
@@ -242,16 +267,20 @@ class Run:
         self._handle, self._fd = handle.value, fd.value
         # Memory of batches under way.
         self._lent: deque[Memory | None] = deque()
-        # The finalizer holds the core, so that it is closed after its runs.
-        self._kept = core, self._lent
-        self._finalizer = _close_with(self, lib, self._handle, *self._kept)
+        self._core, self._is_open = core, True
+        core.begin_run()
 
     def close(self) -> None:
         """Stops the goroutines and waits for them, milliseconds. Batches handed out stay as they are.
 
         A read that does not come back is left after 50 ms.
         """
-        self._finalizer()
+        if self._is_open:
+            self._is_open = False
+            _close(self._lib, self._handle, (self._core, self._lent))
+            self._core.end_run()
+
+    __del__ = close
 
     def submit(
         self, rows: NDArray[np.int64], lent: Memory | None = None, seeds: NDArray[np.uint64] | None = None
@@ -468,7 +497,7 @@ class Run:
 
     def _keep(self, status: int) -> None:
         if status == _native.LEFT:
-            _left.append((self._kept[0], tuple(self._lent)))
+            _left.append((self._core, tuple(self._lent)))
 
     def _call(self, function: Any, *arguments: Any) -> int:
         return self._check(function(self._handle, *arguments, self._error_at))
@@ -588,7 +617,7 @@ class Augmentation:
         handle = c_int64()
         lib.call(lib.gl_augmentation_open, text, len(text), byref(handle))
         self._lib, self._handle = lib, handle.value
-        _close_with(self, lib, self._handle)
+        weakref.finalize(self, _close, lib, self._handle, None).atexit = False
         # To make these anew takes longer than to draw.
         self._drawn, self._error = _native.Drawn(), _native.Error()
 
@@ -609,14 +638,10 @@ class Augmentation:
         return Drawn(steps, (drawn.width, drawn.height), words)
 
 
-def _close_with(owner: object, lib: _native.Library, handle: int, *kept: object) -> weakref.finalize[..., Any]:
-    """Closes a handle when its owner goes, and holds `kept` until then. At interpreter exit the kernel is quicker."""
-    finalizer = weakref.finalize(owner, _close, lib, handle, kept)
-    finalizer.atexit = False
-    return finalizer
-
-
 def _close(lib: _native.Library, handle: int, kept: object) -> None:
+    """Closes a handle; `kept` is what the core may still write into. At interpreter exit the kernel is quicker."""
+    if sys.is_finalizing():
+        return
     # A status is of no use to anybody here: the handle is closed, or belongs to the parent of a fork.
     error = _native.Error()
     status = lib.gl_close(handle, byref(error))

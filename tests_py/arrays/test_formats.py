@@ -17,7 +17,7 @@ import h5py
 import numpy as np
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.torch import save_file
 from torch import nn
@@ -336,7 +336,7 @@ def valid() -> dict[str, bytes]:
 VALID = valid()
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=400)
 @given(
     name=st.sampled_from(sorted(VALID)),
     places=st.lists(st.tuples(st.integers(0, 1 << 16), st.integers(0, 255)), max_size=4),

@@ -177,13 +177,18 @@ def drop_last(kind: Kind, world: World) -> Any:
 
 
 class Sleeping(data.Dataset[int]):
-    """Its sample 1 does not come."""
+    """Its sample 1 does not come, and has begun once sample 0 is on its way."""
+
+    def __init__(self) -> None:
+        self.begun = multiprocessing.Event()
 
     def __len__(self) -> int:
         return 4
 
     def __getitem__(self, index: int) -> int:
-        time.sleep(60 if index == 1 else 0)
+        if index == 1:
+            self.begun.set()
+            time.sleep(600)
         return index
 
 
@@ -198,7 +203,9 @@ def timeout(kind: Kind, world: World) -> Any:
         except AssertionError as error:
             found.append(str(error).replace("InlineIterator", ""))
     if world.door == "own":
-        iterator = iter(kind(Sleeping(), timeout=0.5, num_workers=1))
+        dataset = Sleeping()
+        iterator = iter(kind(dataset, timeout=2, num_workers=1))
+        dataset.begun.wait()
         found.append(next(iterator))
         try:
             next(iterator)

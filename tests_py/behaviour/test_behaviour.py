@@ -21,9 +21,6 @@ from torch.utils import data
 import goloader
 from tests_py.pages import require_part
 
-# A hang is a failure.
-pytestmark = pytest.mark.timeout(120)
-
 
 @pytest.fixture(scope="session")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:

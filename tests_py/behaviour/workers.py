@@ -349,7 +349,12 @@ def attributes(kind: Kind, world: World) -> Any:
         except ValueError as error:
             said.append(str(error))
     loader.num_workers, loader.prefetch_factor, loader.timeout = 1, 4, 20
-    return said, [twins.bits(b)[1][1] for b in loader], len(loader), sorted(vars(loader).keys() - {"seek_index"})
+    return (
+        said,
+        [twins.bits(b)[1][1] for b in loader],
+        len(loader),
+        sorted(vars(loader).keys() - {"seek_index", "_goloader"}),
+    )
 
 
 @behaviour("a loader inside a worker", "works: as torch's, without workers of its own", doors=OWN)

@@ -59,7 +59,7 @@ def folder():
 
 def _doctor(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "goloader", "doctor", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=280)
 
 
 def _found(out: str) -> dict[str, dict[str, str]]:

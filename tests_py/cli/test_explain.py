@@ -65,7 +65,7 @@ made, number = loader(), 3
 def _explain(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     (folder / "mine.py").write_text(_MODULE)
     command = [sys.executable, "-m", "goloader", "explain", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=280)
 
 
 def _note(out: str, source: str) -> str:

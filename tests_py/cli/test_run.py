@@ -14,8 +14,6 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.timeout(120)
-
 PLAIN = [sys.executable]
 OURS = [sys.executable, "-m", "goloader", "run"]
 TELL = """

@@ -131,7 +131,7 @@ def test_a_loader_is_measured(tmp_path: Path) -> None:
 
     (tmp_path / "rows.py").write_text("import torch\ndata = torch.utils.data.TensorDataset(torch.zeros(4096, 8))\n")
     command = [sys.executable, "-m", "goloader", "plan", "--images=1e6", "--rate=100", "--measure=rows.py:data"]
-    done = subprocess.run([*command, "--json"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([*command, "--json"], cwd=tmp_path, capture_output=True, text=True, timeout=280, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["job"]["decode"] > 1000
 

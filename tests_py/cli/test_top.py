@@ -21,8 +21,6 @@ from PIL import Image
 from goloader.cli import main
 from goloader.cli.top import Look
 
-pytestmark = pytest.mark.timeout(120)
-
 # The sixth image is a named pipe that nobody writes into. What comes behind "hang" never ends.
 _PROGRAM = """
 import ctypes, os, sys, time

@@ -55,7 +55,6 @@ def _tune(folder: Path, *arguments: str, url: str = "") -> subprocess.CompletedP
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_a_dataset_that_waits_is_tuned(tmp_path: Path) -> None:
     done = _tune(tmp_path, "mine:slow", "--workers", "2", "--chart", "chart.png")
     assert (done.returncode, done.stderr) == (0, "")
@@ -75,7 +74,6 @@ def test_a_dataset_that_waits_is_tuned(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_a_cache_is_measured_for_remote_files(tmp_path: Path) -> None:
     for number in range(12):
         Image.new("RGB", (8, 8), (number, 0, 0)).save(tmp_path / f"{number}.png")
@@ -90,7 +88,6 @@ def test_a_cache_is_measured_for_remote_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     ("target", "status", "said"),
     [

@@ -20,7 +20,7 @@ import pytest
 import torch
 import torchvision.transforms as v1
 import torchvision.transforms.v2 as v2
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 from torchvision.transforms import InterpolationMode
@@ -344,12 +344,11 @@ def check_frame(case: Case, reply: dict[str, Any]) -> None:
 
 SEEDS = st.integers(0, 2**64 - 1)
 SKIPS = st.integers(0, 1300)  # past two refills
-PROFILE = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.filterwarnings("ignore")
 class TestSameAsTorchvision:
-    @settings(PROFILE, max_examples=300)
+    @settings(max_examples=300)
     @given(
         cases(PIXELLESS, st.integers(1, 700)),
         SEEDS,
@@ -368,7 +367,7 @@ class TestSameAsTorchvision:
             assert tuple(drawn["size"]) == want.size
         check_frame(case, reply)
 
-    @settings(PROFILE, max_examples=400)
+    @settings(max_examples=400)
     @given(cases(ALL, EDGE), SEEDS, SKIPS, st.lists(st.tuples(EDGE, EDGE), min_size=8, max_size=8))
     @pytest.mark.slow
     def test_pixels(self, drawdump: Drawdump, case: Case, seed: int, skip: int, sizes: list[Size]) -> None:

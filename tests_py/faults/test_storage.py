@@ -22,7 +22,7 @@ from torchvision.transforms import Compose, RandomResizedCrop, ToTensor
 import goloader
 from goloader import _core, _native
 
-pytestmark = [pytest.mark.timeout(180), pytest.mark.alone, pytest.mark.slow]
+pytestmark = [pytest.mark.alone, pytest.mark.slow]
 
 ROOT = Path(__file__).parents[2]
 # Far above what 100 ms become on a busy machine, far below a hang.
@@ -67,7 +67,7 @@ def hanging(mount_command: Path, tmp_path: Path) -> Iterator[Hanging]:
     try:
         yield Hanging(process, point, point / late.relative_to(files))
     finally:
-        process.communicate(timeout=30)
+        process.communicate(timeout=280)
 
 
 def loader(root: Path, **options: object) -> goloader.DataLoader[object]:
@@ -80,7 +80,7 @@ def left() -> int:
 
 
 def until_none_is_left() -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 240
     while left():
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -153,5 +153,5 @@ def test_ctrl_c_and_the_end_of_the_process_do_not_wait(hanging: Hanging) -> None
     process.send_signal(signal.SIGINT)
     assert process.stdout.readline() == "interrupted\n"
     assert time.monotonic() - begin < SOON
-    assert process.wait(timeout=60) == 0
+    assert process.wait(timeout=280) == 0
     assert time.monotonic() - begin < 2 * SOON

@@ -179,7 +179,7 @@ def test_a_full_disk_leaves_no_half_index(tmp_path: Path) -> None:
     """
     out = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(text), str(root), str(tmp_path / "list")],
-        capture_output=True, text=True, check=True, timeout=60,
+        capture_output=True, text=True, check=True, timeout=280,
     ).stdout  # fmt: skip
     assert out == "1\n"
     assert not list(tmp_path.glob("list*"))

@@ -24,7 +24,7 @@ def test_the_check_value_of_rfc_3720() -> None:
     assert [crc32c(b"ab1\xff"[:size]) for size in range(5)] == [plain(b"ab1\xff"[:size]) for size in range(5)]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.integers(0, 3000), st.integers(0, 2**32))
 def test_it_is_its_definition_s(size: int, seed: int) -> None:
     content = np.random.default_rng(seed).bytes(size)

@@ -13,8 +13,6 @@ from torch.utils import data
 
 accelerate = pytest.importorskip("accelerate", reason="accelerate is not installed")
 
-pytestmark = pytest.mark.timeout(120)
-
 
 def train(loader: Any, options: dict[str, Any], skip: int = 0) -> training.Seen:
     accelerate.state.AcceleratorState._reset_state(reset_partial_state=True)
@@ -81,7 +79,6 @@ def test_stateful_loaders_go_on_as_torchdata_has_them(root: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(240)
 def test_two_ranks(torchrun: Any) -> None:
     for rank, cases in enumerate(torchrun("two_ranks_accelerate.py")):
         assert cases.keys() == {"as it is", "batches split", "dispatched", "dispatched, with workers"}

@@ -17,7 +17,6 @@ from elastic import SAMPLES
 from torch.utils.data import DistributedSampler
 
 HERE = Path(__file__).parent
-pytestmark = pytest.mark.timeout(280)
 
 
 def told(place: Path, ranks: int) -> list[Any]:
@@ -28,7 +27,7 @@ def torchrun(ranks: int, *arguments: Any) -> int:
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks)]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
     command += [str(HERE / "elastic.py"), *map(str, arguments)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=100)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=280)
     return done.returncode if "SIGKILL" in done.stderr or done.returncode == 0 else pytest.fail(done.stderr)
 
 

@@ -16,7 +16,6 @@ from equal_ranks import KINDS, POLICIES, SAMPLES
 import goloader
 
 HERE = Path(__file__).parent
-pytestmark = pytest.mark.timeout(280)
 
 
 def ranks(how: str, place: Path) -> list[Any]:

@@ -17,7 +17,6 @@ fabric = pytest.importorskip("lightning.fabric", reason="lightning is not instal
 lightning_module = pytest.importorskip("lightning_module", reason="lightning is not installed")
 
 pytestmark = [
-    pytest.mark.timeout(240),
     pytest.mark.filterwarnings("ignore:.*does not have many workers"),
     pytest.mark.filterwarnings("ignore:The number of training batches"),
 ]

@@ -13,8 +13,6 @@ from torch import nn
 
 timm = pytest.importorskip("timm.data", reason="timm is not installed")
 
-pytestmark = pytest.mark.timeout(120)
-
 
 def epochs(root: Path, **options: Any) -> training.Seen:
     dataset = timm.create_dataset(options.pop("name", "torch/image_folder"), root=str(root), split="")

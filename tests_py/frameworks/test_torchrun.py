@@ -8,7 +8,6 @@ import pytest
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(240)
 def test_two_ranks(torchrun: Any) -> None:
     first, second = torchrun("two_ranks_torch.py")
     for name in first:

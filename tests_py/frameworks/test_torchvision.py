@@ -16,8 +16,6 @@ from torch.utils.data.dataloader import default_collate
 from torchvision.datasets import ImageFolder
 from torchvision.transforms import v2
 
-pytestmark = pytest.mark.timeout(120)
-
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 

@@ -13,10 +13,7 @@ from torch import nn
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")
 pytest.importorskip("accelerate", reason="accelerate, which transformers' Trainer needs, is not installed")
 
-pytestmark = [
-    pytest.mark.timeout(240),
-    pytest.mark.filterwarnings("ignore:'pin_memory' argument is set as true but no accelerator is found"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore:'pin_memory' argument is set as true but no accelerator is found")
 
 
 class Classifier(nn.Module):

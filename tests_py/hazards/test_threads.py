@@ -87,7 +87,6 @@ say([type(batch).__name__ for batch in batches])
 """
 
 
-@pytest.mark.timeout(200)
 @pytest.mark.parametrize("text", [_SOUND, _DAMAGED], ids=["sound files", "damaged files"])
 def test_every_number_is_drawn_once(root: Path, text: str) -> None:
     theirs, ours = alone(_SHARED + text, root)

@@ -108,7 +108,6 @@ go_on(iter(loader))
 }
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_warnings_are_those_of_torch(outcomes: dict[str, tuple[Outcome, Outcome]], name: str) -> None:
     theirs, ours = outcomes[name]

@@ -20,9 +20,6 @@ import goloader
 from goloader import _auto, _cores
 from goloader.state import generators
 
-# A hang is a failure.
-pytestmark = pytest.mark.timeout(90)
-
 
 @pytest.fixture(params=[1, 3], ids=["1 core", "3 cores"], autouse=True)
 def cores(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:

@@ -19,8 +19,6 @@ import goloader
 from goloader.collate import Jagged, Pack, Pad, Sequences
 from goloader.samplers import LengthBatchSampler
 
-pytestmark = pytest.mark.timeout(90)
-
 Named = namedtuple("Named", ["a", "b"])
 
 

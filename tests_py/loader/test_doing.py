@@ -24,8 +24,6 @@ from torchvision.transforms import Compose, Resize, ToTensor
 import goloader
 from goloader import _native
 
-pytestmark = pytest.mark.timeout(120)
-
 needs_notes = pytest.mark.skipif(not hasattr(BaseException, "add_note"), reason="notes came with Python 3.11")
 
 

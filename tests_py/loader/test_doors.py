@@ -17,9 +17,6 @@ from twins import Program, check
 
 import goloader
 
-# A hang is a failure.
-pytestmark = pytest.mark.timeout(90)
-
 TO_TENSOR = [T.CenterCrop(30), T.ToTensor()]
 
 

@@ -22,9 +22,6 @@ from twins import Program, loader_of
 import goloader
 from goloader.arrays import TokenDataset
 
-# A hang is a failure.
-pytestmark = pytest.mark.timeout(90)
-
 
 def same_as_torch_s(dataset: data.Dataset[Any], function: Callable[[int], Any], **more: Any) -> list[Any]:
     arguments = {"batch_size": 5, "num_workers": 2, "worker_init_fn": lambda: function} | more

@@ -21,8 +21,6 @@ from torchvision.datasets import ImageFolder
 
 import goloader
 
-pytestmark = pytest.mark.timeout(90)
-
 T = TypeVar("T")
 
 

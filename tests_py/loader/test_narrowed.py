@@ -12,8 +12,6 @@ from pathlib import Path
 import photos
 import pytest
 
-pytestmark = pytest.mark.timeout(300)
-
 Run = Callable[..., str]
 
 PACKAGE = Path(__file__).parents[2] / "python"

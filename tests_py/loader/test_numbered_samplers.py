@@ -20,8 +20,6 @@ from torch.utils.data import ConcatDataset, TensorDataset
 import goloader
 from goloader.samplers import BalancedSampler, MixtureSampler, NumberedSampler, ShuffledSampler, WeightedSampler
 
-pytestmark = pytest.mark.timeout(90)
-
 ROWS = 30
 SAMPLERS: dict[str, Callable[..., NumberedSampler]] = {
     "weighted": lambda **options: WeightedSampler(torch.arange(ROWS).float(), 100, **options),

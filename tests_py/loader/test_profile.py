@@ -22,8 +22,6 @@ from torchvision.transforms import Compose, Resize, ToTensor
 import goloader
 from goloader import _chart
 
-pytestmark = pytest.mark.timeout(120)
-
 
 @pytest.fixture(scope="module")
 def photos(tmp_path_factory: pytest.TempPathFactory) -> Any:

@@ -7,6 +7,7 @@ import gc
 import inspect
 import io
 import pickle
+import weakref
 from typing import Any
 
 import pytest
@@ -16,10 +17,8 @@ from torch.utils import data
 from torchvision.datasets import ImageFolder
 
 import goloader
+from goloader import _native
 from goloader.doors import choice as _doors
-
-# A hang is a failure.
-pytestmark = pytest.mark.timeout(90)
 
 
 class Endless(data.IterableDataset[int]):
@@ -192,13 +191,68 @@ def test_a_subclass_may_say_what_is_equal(dataset: ImageFolder, num_workers: Any
         assert list(own) == [["a"], ["b"]]
 
 
-def test_what_is_kept_beside_a_loader_goes_with_it(dataset: ImageFolder) -> None:
+class Rows(data.Dataset[Any]):
+    """In Go."""
+
+    def __init__(self) -> None:
+        self.rows = torch.arange(40.0).reshape(20, 2)
+
+    def __len__(self) -> int:
+        return 20
+
+    def __getitem__(self, index: int) -> Any:
+        return self.rows[index]
+
+
+class Spectra(Rows):
+    """In Python."""
+
+    def __getitem__(self, index: int) -> Any:
+        return torch.fft.fft(self.rows[index])
+
+
+class Collating:
+    def __call__(self, samples: list[Any]) -> Any:
+        return data.default_collate(samples)
+
+
+@pytest.mark.parametrize("num_workers", [0, 1])
+@pytest.mark.parametrize("kind", [Rows, Spectra])
+def test_a_loader_that_its_own_arguments_refer_to_is_collected_with_its_core(kind: Any, num_workers: int) -> None:
+    handles = _native.live()["handles"] if _native.is_loaded() else 0
+    loaders = []
+    for name in ("dataset", "sampler", "collate_fn", "worker_init_fn"):
+        made: dict[str, Any] = {"dataset": kind()}
+        made |= {
+            "sampler": data.SequentialSampler(made["dataset"]),
+            "collate_fn": Collating(),
+            "worker_init_fn": Starting(),
+        }
+        loader: Any = goloader.DataLoader(**made, batch_size=4, num_workers=num_workers)
+        made[name].owner = loader
+        for _ in range(2):
+            assert len(list(loader)) == 5
+        loader.explain()
+        loader.itself = loader, iter(loader)
+        loaders.append(weakref.ref(loader))
+        del loader, made
+    gc.collect()
+    assert [each() for each in loaders] == [None] * 4
+    assert not _native.is_loaded() or _native.live()["handles"] == handles
+
+
+class Starting:
+    def __call__(self, worker: int) -> None:
+        pass
+
+
+def test_a_copy_shares_nothing_that_is_kept_of_a_loader(dataset: ImageFolder) -> None:
     loader = Equal(dataset)
     list(loader)
-    kept = len(_doors._cores)
-    del loader
-    gc.collect()
-    assert len(_doors._cores) == kept - 1
+    another = copy.copy(loader)
+    assert loader in _doors._cores and another not in _doors._cores
+    list(another)
+    assert _doors._cores.get(another) is not _doors._cores.get(loader) is not None
 
 
 @pytest.mark.parametrize("num_workers", [0, 2])

@@ -23,9 +23,6 @@ from goloader import _told
 from goloader.plan.explain import Explanation, Row
 from goloader.plan.refusal import Refusal
 
-# A hang is a failure.
-pytestmark = pytest.mark.timeout(120)
-
 KINDS = [goloader.DataLoader, goloader.StatefulDataLoader]
 
 

@@ -18,8 +18,6 @@ from twins import Program, batches, check, errors, loader_of
 
 import goloader
 
-pytestmark = pytest.mark.timeout(120)
-
 WORKERS = pytest.mark.parametrize("num_workers", [0, 1, 3])
 COUNT = 17
 NAMES = [f"sample{number}" for number in range(COUNT)]

@@ -32,7 +32,6 @@ from albumentations.pytorch import ToTensorV2  # noqa: E402
 from goloader.plan.datasets.script import albumentations as compiled  # noqa: E402
 
 pytestmark = [
-    pytest.mark.timeout(300),
     pytest.mark.skipif(
         any(compiled.digest_of(code) != known for code, known in compiled._KNOWN.items()),
         reason="a release whose code is not known",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 import torchvision.transforms as T
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 from torch import nn
@@ -18,9 +18,6 @@ from torchvision.transforms import v2
 from twins import Program, check, loader_of
 
 import goloader
-
-# A hang is a failure.
-pytestmark = pytest.mark.timeout(90)
 
 APIS = pytest.mark.parametrize("api", [T, v2], ids=["v1", "v2"])
 FILTERS = [T.InterpolationMode(name) for name in ("nearest", "bilinear", "bicubic")]
@@ -114,7 +111,7 @@ def augmented(draw: st.DrawFn) -> tuple[Any, list[Any]]:
     return api, [*draw(st.lists(st.one_of(each, maybe, *more), max_size=2)), api.CenterCrop((20, 21))]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25)
 @given(drawn=augmented(), seed=st.integers(0, 2**40))
 @pytest.mark.slow
 def test_random_chains_are_torchs(kinds: Path, drawn: tuple[Any, list[Any]], seed: int) -> None:
@@ -127,7 +124,7 @@ FACTOR = st.sampled_from([0, 0.4, (0.5, 0.9), (1.5, 3.0)])
 JITTER = st.builds(v2.ColorJitter, FACTOR, FACTOR, FACTOR, st.sampled_from([0, 0.1, 0.5, (-0.2, 0.1)]))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25)
 @given(
     jitters=st.lists(
         st.one_of(

@@ -15,9 +15,6 @@ from twins import Program, check, generator, loader_of
 
 import goloader
 
-# A hang is a failure.
-pytestmark = pytest.mark.timeout(90)
-
 WORKERS = pytest.mark.parametrize("num_workers", [0, 1, 2, 3])
 
 

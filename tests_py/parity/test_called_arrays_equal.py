@@ -22,8 +22,6 @@ import goloader
 from goloader import _cores
 from goloader.plan.datasets import ahead
 
-pytestmark = pytest.mark.timeout(120)
-
 WORKERS = pytest.mark.parametrize("num_workers", [0, 1, 2])
 
 

@@ -22,8 +22,6 @@ from twins import Program, check, errors, loader_of
 
 import goloader
 
-pytestmark = pytest.mark.timeout(120)
-
 WORKERS = pytest.mark.parametrize("num_workers", [0, 1, 3])
 API = pytest.mark.parametrize("api", [v1, v2], ids=["v1", "v2"])
 

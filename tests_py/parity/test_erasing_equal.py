@@ -9,16 +9,13 @@ import numpy as np
 import pytest
 import torch
 import torchvision.transforms as T
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torchvision.datasets import CIFAR10, ImageFolder
 from torchvision.transforms import v2
 from twins import Program, check, loader_of
 
 import goloader
-
-# A hang is a failure.
-pytestmark = pytest.mark.timeout(90)
 
 APIS = pytest.mark.parametrize("api", [T, v2], ids=["v1", "v2"])
 NORMALIZE = T.Normalize((0.4, 0.5, 0.6), (0.2, 0.3, 0.1))
@@ -92,7 +89,7 @@ def test_images_of_different_sizes(kinds: Path) -> None:
     ratio=st.lists(st.floats(0.01, 100), min_size=2, max_size=2).map(sorted),
     value=st.one_of(st.floats(-3, 3), st.tuples(*[st.floats(-3, 3)] * 3)),
 )
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40)
 def test_any_arguments(
     kinds: Path, api: Any, size: tuple[int, int], p: float, scale: list[float], ratio: list[float], value: Any
 ) -> None:

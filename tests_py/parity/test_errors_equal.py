@@ -26,9 +26,6 @@ from twins import Program, check, generator, loader_of
 
 import goloader
 
-# A hang is a failure.
-pytestmark = pytest.mark.timeout(90)
-
 WORKERS = pytest.mark.parametrize("num_workers", [0, 1, 2])
 
 GOOD = photos.plain(24)

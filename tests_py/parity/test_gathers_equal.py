@@ -17,9 +17,6 @@ from twins import Program, bits, changed, check, check_code, compare, errors, lo
 
 import goloader
 
-# A hang is a failure.
-pytestmark = pytest.mark.timeout(90)
-
 DTYPES = (
     "bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64",
     "complex64", "complex128",

@@ -19,9 +19,6 @@ from goloader.collate import Pad
 
 datasets = pytest.importorskip("datasets")
 
-# A hang is a failure.
-pytestmark = pytest.mark.timeout(120)
-
 FORMATS = ("torch", "numpy", None)
 
 

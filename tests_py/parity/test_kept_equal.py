@@ -19,8 +19,6 @@ from goloader.doors.same import difference
 from goloader.plan import own_collate
 from goloader.plan.datasets import kept
 
-pytestmark = pytest.mark.timeout(120)
-
 COUNT = 23
 TEXTS = [" ".join("abcdefgh"[(n + k) % 8] * (1 + k % 3) for k in range(2 + n % 7)) for n in range(COUNT)]
 SCALE = 2.0

@@ -20,7 +20,7 @@ from goloader.plan.bytecode import UnreadableError
 from goloader.plan.mixing import Mixing, _in_place
 from goloader.plan.refusal import RefusalError
 
-pytestmark = [pytest.mark.timeout(180), pytest.mark.filterwarnings("ignore:This DataLoader will create")]
+pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")
 
 COUNT, CLASSES = 13, 3
 mixup, cutmix = v2.MixUp(alpha=0.2, num_classes=CLASSES), v2.CutMix(alpha=1.0, num_classes=CLASSES)

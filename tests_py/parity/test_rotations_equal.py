@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torchvision.transforms as T
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 from torchvision.datasets import CIFAR10, ImageFolder
@@ -16,9 +16,6 @@ from torchvision.transforms import v2
 from twins import Program, check, loader_of
 
 import goloader
-
-# A hang is a failure.
-pytestmark = pytest.mark.timeout(90)
 
 APIS = st.sampled_from([T, v2])
 TAIL = [T.ToTensor(), T.Normalize((0.4, 0.5, 0.6), (0.2, 0.3, 0.1))]
@@ -69,7 +66,7 @@ def in_go(dataset: Any) -> bool:
 SEED = st.integers(0, 2**40)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60)
 @given(turn=turned(), height=st.integers(1, 40), width=st.integers(1, 40), square=st.booleans(), seed=SEED)
 @pytest.mark.slow
 def test_images_in_memory(turn: Any, height: int, width: int, square: bool, seed: int) -> None:
@@ -78,7 +75,7 @@ def test_images_in_memory(turn: Any, height: int, width: int, square: bool, seed
     check(Program(loader_of(images, batch_size=4, shuffle=True), epochs=2, seed=seed))
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12)
 @given(turns=st.lists(turned(), min_size=1, max_size=2), seed=SEED)
 def test_files(kinds: Path, turns: list[Any], seed: int) -> None:
     steps = [T.RandomApply([turns[0]], 0.7), *turns[1:], T.Resize((20, 21))]

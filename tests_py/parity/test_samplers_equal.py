@@ -22,9 +22,6 @@ from torch.utils.data import (
 from torchvision.datasets import ImageFolder
 from twins import Program, check, errors, generator, loader_of
 
-# A hang is a failure.
-pytestmark = pytest.mark.timeout(90)
-
 LENGTH = 38
 
 WORKERS = pytest.mark.parametrize("num_workers", [0, 2])

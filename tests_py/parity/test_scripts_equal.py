@@ -32,9 +32,6 @@ from goloader.plan.datasets.script.code import ScriptCode
 from goloader.plan.datasets.script.node import Scripted
 from tests_py.pages import part
 
-# A hang is a failure.
-pytestmark = pytest.mark.timeout(120)
-
 WORKERS = pytest.mark.parametrize("num_workers", [0, 1, 3])
 
 COUNT = 13

@@ -16,8 +16,6 @@ from twins import Program, check, loader_of
 
 import goloader
 
-pytestmark = pytest.mark.timeout(120)
-
 RGB = "img = Image.open(self.a[i]).convert('RGB')"
 SMALL = f"{RGB}.resize((24, 22))"
 TENSOR = "F.to_tensor(self.fixed(img))"

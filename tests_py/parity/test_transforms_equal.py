@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 import torchvision.transforms as T
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 from torchvision.datasets import ImageFolder
@@ -16,9 +16,6 @@ from torchvision.transforms import v2
 from twins import Program, check, loader_of
 
 import goloader
-
-# A hang is a failure.
-pytestmark = pytest.mark.timeout(90)
 
 FILTERS = [T.InterpolationMode(name) for name in ("nearest", "bilinear", "bicubic", "box", "hamming", "lanczos")]
 EDGE = st.integers(8, 60)
@@ -110,7 +107,7 @@ def pipelines(draw: st.DrawFn) -> Any:
 
 
 @given(pipeline=pipelines(), num_workers=st.sampled_from([0, 0, 2]), seed=st.integers(0, 2**32))
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60)
 def test_any_pipeline(kinds: Path, pipeline: Any, num_workers: int, seed: int) -> None:
     files = ImageFolder(str(kinds), pipeline)
     arguments = loader_of(files, batch_size=11, shuffle=True, num_workers=num_workers)
@@ -163,7 +160,7 @@ def tensor_pipelines(draw: st.DrawFn) -> Any:
 
 @pytest.mark.slow
 @given(pipeline=tensor_pipelines(), num_workers=st.sampled_from([0, 0, 2]), seed=st.integers(0, 2**32))
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40)
 def test_any_pipeline_of_tensors(kinds: Path, pipeline: Any, num_workers: int, seed: int) -> None:
     files = ImageFolder(str(kinds), pipeline)
     arguments = loader_of(files, batch_size=11, shuffle=True, num_workers=num_workers)
@@ -195,7 +192,7 @@ def moved_tensors(draw: st.DrawFn) -> Any:
 
 
 @given(pipeline=moved_tensors(), num_workers=st.sampled_from([0, 0, 2]), seed=st.integers(0, 2**32))
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25)
 @pytest.mark.slow
 def test_moves_of_any_tensor(kinds: Path, pipeline: Any, num_workers: int, seed: int) -> None:
     files = ImageFolder(str(kinds), pipeline)

@@ -294,7 +294,7 @@ def test_what_is_understood(version: str) -> None:
         pytest.skip(f"no Python {version} here")
     done = subprocess.run(
         [interpreter, "-c", SCRIPT, str(Path(bytecode.__file__))],
-        input=json.dumps([*BODIES, *COLLATES, *LOOPS]), capture_output=True, text=True, check=True, timeout=60,
+        input=json.dumps([*BODIES, *COLLATES, *LOOPS]), capture_output=True, text=True, check=True, timeout=280,
     )  # fmt: skip
     answers = json.loads(done.stdout)
     # That a name is given twice is gone in some versions' bytecode; what is left means the same.

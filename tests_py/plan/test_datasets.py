@@ -11,7 +11,7 @@ import pytest
 import torch
 import torchvision
 import torchvision.transforms as T
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils.data import ConcatDataset, Dataset, Subset, random_split
 from torchvision.datasets import DatasetFolder, ImageFolder
@@ -130,7 +130,7 @@ def test_concat_and_nesting(photos: Path) -> None:
 
 
 @given(data=st.data())
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 def test_any_tree_means_what_it_means(photos: Path, data: st.DataObject) -> None:
     leaves = [folder(photos), folder(photos)]
 

@@ -131,7 +131,7 @@ def samplers(draw: st.DrawFn) -> Callable[[torch.Generator | None], Any]:
 
 
 @given(samplers(), st.integers(1, 40), st.booleans(), st.booleans(), st.integers(0, 8))
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_batches_and_draws_are_torchs(make: Any, size: int, drop: bool, generator: bool, steps: int) -> None:
     both = Both(
         lambda g: DataLoader(Sized(150), batch_size=size, sampler=make(g), drop_last=drop, generator=g),
@@ -143,7 +143,7 @@ def test_batches_and_draws_are_torchs(make: Any, size: int, drop: bool, generato
 
 
 @given(samplers(), st.booleans(), st.integers(0, 8))
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 def test_single_indices_and_draws_are_torchs(make: Any, generator: bool, steps: int) -> None:
     both = Both(lambda g: DataLoader(Sized(150), batch_size=None, sampler=make(g), generator=g), generator=generator)
     both.epoch(steps)

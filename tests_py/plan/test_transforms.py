@@ -355,7 +355,7 @@ def test_size_is_known_where_it_is_fixed() -> None:
     st.one_of(st.integers(1, 300), st.tuples(st.integers(1, 300), st.integers(1, 300)), st.none()),
     st.one_of(st.none(), st.integers(1, 400)),
 )
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_sizes_are_computed_as_torchvision_computes_them(
     have: tuple[int, int], size: Any, max_size: int | None
 ) -> None:

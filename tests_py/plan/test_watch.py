@@ -18,8 +18,6 @@ import goloader
 from goloader.plan import calls
 from goloader.plan.watch import Watch
 
-pytestmark = pytest.mark.timeout(90)
-
 APIS = pytest.mark.parametrize("api", [T, v2])
 
 

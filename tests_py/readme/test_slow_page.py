@@ -23,7 +23,7 @@ from torchvision.transforms import Compose, RandomResizedCrop, ToTensor
 from goloader import DataLoader
 from tests_py.pages import REPOSITORY, part, require_part
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.slow
 
 _PAGE = "docs/slow.md"
 # A program whose loader is slower than its steps.

@@ -20,8 +20,6 @@ from goloader.doors.recipe import door, fetch, first, kept, record
 from goloader.plan.refusal import Refusal
 from tests_py.loader.test_later import same, states
 
-pytestmark = pytest.mark.timeout(120)
-
 COUNT = 24
 NO_GAIN = Refusal("source", "trace", "it opens no images", "NO_GAIN")
 

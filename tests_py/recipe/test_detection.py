@@ -20,10 +20,7 @@ from goloader.collate import Jagged, Pack, Pad
 from goloader.doors.recipe import door, hooks
 from goloader.doors.same import difference
 
-pytestmark = [
-    pytest.mark.timeout(90),
-    pytest.mark.skipif(hooks.refusal() is not None, reason="nothing is recorded with these versions"),
-]
+pytestmark = pytest.mark.skipif(hooks.refusal() is not None, reason="nothing is recorded with these versions")
 
 COUNT = 24
 

@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-pytestmark = pytest.mark.timeout(120)
-
 PROGRAM = """
 import sys
 import torch

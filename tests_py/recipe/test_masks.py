@@ -19,10 +19,7 @@ import goloader
 from goloader.doors.recipe import door, hooks
 from goloader.doors.same import difference
 
-pytestmark = [
-    pytest.mark.timeout(90),
-    pytest.mark.skipif(hooks.refusal() is not None, reason="nothing is recorded with these versions"),
-]
+pytestmark = pytest.mark.skipif(hooks.refusal() is not None, reason="nothing is recorded with these versions")
 
 COUNT = 12
 

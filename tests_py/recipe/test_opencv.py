@@ -350,4 +350,4 @@ for _ in range(2):
     assert [batch.shape for batch in loader] == [(2, 8, 9, 3)] * 2
 assert "6 images" in str(loader.explain()), loader.explain()
 """
-    subprocess.run([sys.executable, "-c", program], check=True, env=dict(os.environ), timeout=120)
+    subprocess.run([sys.executable, "-c", program], check=True, env=dict(os.environ), timeout=280)

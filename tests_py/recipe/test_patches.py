@@ -207,7 +207,6 @@ def chain(path: str, seed: int) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_random_chains(files: list[str], run: Any) -> None:
     made = real = 0
     for number in range(400):

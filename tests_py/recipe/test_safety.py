@@ -37,8 +37,6 @@ from goloader.doors.recipe.wire import DTYPES
 from goloader.doors.same import difference
 from goloader.plan.refusal import Refusal
 
-pytestmark = pytest.mark.timeout(90)
-
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -655,7 +653,6 @@ def test_options_of_worker_processes(root: Path, options: dict[str, Any]) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_a_worker_that_is_spawned(root: Path) -> None:
     seed()
     want = list(data.DataLoader(classes.Files(root, classes.TRAIN), 5, num_workers=1))
@@ -670,7 +667,6 @@ def test_a_worker_that_is_spawned(root: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("method", ["forkserver", "spawn"])
 def test_a_worker_that_is_no_fork_looks_at_pixels_of_the_core(root: Path, method: str) -> None:
     options = {"collate_fn": classes.mixed, "num_workers": 1, "multiprocessing_context": method, "batch_size": 7}

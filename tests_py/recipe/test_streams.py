@@ -33,8 +33,6 @@ import goloader
 from goloader.doors.recipe import door
 from goloader.doors.same import difference
 
-pytestmark = pytest.mark.timeout(180)
-
 SHARDS, SAMPLES = 4, 13
 
 

@@ -152,7 +152,7 @@ def test_nothing_global_is_drawn_from_or_changed() -> None:
     st.integers(0, 1000),
 )
 @example(size=(17, 23), out=(15, 17), number=5, seed=178)  # tells 0.54 from 0.54f
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_the_reference_resize_is_pillows(size: tuple[int, int], out: tuple[int, int], number: int, seed: int) -> None:
     pixels = np.random.default_rng(seed).integers(0, 256, size[::-1], dtype=np.uint8)
     vertical = resize.vertical_first(selfcheck.value("pillow.resize.bilinear"), size, out)

@@ -27,7 +27,7 @@ def dealt(left: list[int], rank: int, ranks: int, drop_last: bool) -> list[int]:
     return [left[place] for place in sampler]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.data())
 def test_a_rest_is_dealt_as_torch_deals_a_list_of_it(data: st.DataObject) -> None:
     samples = data.draw(st.integers(1, 60))

@@ -9,8 +9,6 @@ from tests_py.pages import require_part
 from tests_py.streams.pipelines import GALLERY
 from tests_py.streams.shards import compare, native, shards
 
-pytestmark = pytest.mark.timeout(180)
-
 
 @pytest.fixture(scope="module")
 def urls(tmp_path_factory: pytest.TempPathFactory) -> list[str]:

@@ -12,10 +12,7 @@ from torch.utils import data
 
 import goloader
 
-pytestmark = [
-    pytest.mark.timeout(60),
-    pytest.mark.skipif(multiprocessing.get_start_method() != "fork", reason="nothing is inherited"),
-]
+pytestmark = pytest.mark.skipif(multiprocessing.get_start_method() != "fork", reason="nothing is inherited")
 
 HERE = [[number] for number in range(1000)]
 

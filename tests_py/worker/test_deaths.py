@@ -20,7 +20,7 @@ from torch.utils import data
 
 import goloader
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.alone]
+pytestmark = pytest.mark.alone
 
 Script = Callable[..., str]
 
@@ -103,7 +103,6 @@ def test_after_a_death_the_loader_goes_on_with_its_slots(tmp_path: Path) -> None
     assert torch.equal(torch.cat(batches), torch.stack([image(index) for index in range(8)]))
 
 
-@pytest.mark.timeout(90)
 @pytest.mark.parametrize(("pinned", "how"), [(False, "none"), (True, "none"), (False, "slow")])
 def test_workers_of_an_iterator_in_a_cycle_end_at_once(monkeypatch: pytest.MonkeyPatch, pinned: bool, how: str) -> None:
     """torch waits for each of them, which its queues, collected first, can tell nothing any more.

@@ -7,8 +7,6 @@ from collections.abc import Callable
 
 import pytest
 
-pytestmark = pytest.mark.timeout(300)
-
 Script = Callable[..., str]
 
 SLOTS = "they come through shared slots"

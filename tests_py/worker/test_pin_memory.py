@@ -19,8 +19,6 @@ from torch.utils import data
 import goloader
 from goloader.doors.worker import iterator as iterators
 
-pytestmark = pytest.mark.timeout(300)
-
 PINNED: set[int] = set()
 
 

@@ -18,8 +18,6 @@ from goloader._errors import CoreError
 from goloader.doors.worker import budget, forks
 from goloader.doors.worker.slots import Slots
 
-pytestmark = pytest.mark.timeout(300)
-
 ME, OTHER = 1, 2
 MIB = 1 << 20
 

@@ -17,8 +17,6 @@ from torch.utils.data._utils import collate
 import goloader
 from goloader.doors.worker.iterator import WorkerIterator
 
-pytestmark = pytest.mark.timeout(300)
-
 
 def told(error: Exception) -> tuple[str, ...]:
     """An error's class, and of its text the first line, the last one, and which functions its traceback names.

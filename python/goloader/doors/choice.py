@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from .. import _auto, _equal_steps, _native, _told
-from .._beside import Beside
+from .._beside import NAME, Beside, Notes
 from .._core import Core
 from ..plan import Explanation, Plan, Refusal, Row, look, planner
 from ..plan.explain import number_of
@@ -36,7 +36,7 @@ _FORKED = Refusal(
 # Kept beside the loaders, so that these pickle and copy as torch's do.
 _plans: Beside[DataLoader[Any], Plan] = Beside()
 # Beside the datasets, where that may be: some programs make a loader anew for each epoch.
-_refusals: Beside[Any, dict[tuple[Any, ...], Refusal]] = Beside()
+_refusals: Notes[Any, dict[tuple[Any, ...], Refusal]] = Notes()
 _cores: Beside[DataLoader[Any], Core] = Beside()
 _announced: Beside[DataLoader[Any], bool] = Beside()
 _logged: Beside[DataLoader[Any], str] = Beside()
@@ -50,7 +50,7 @@ _weakly = vars(type)["__weakrefoffset__"].__get__
 _STANDING_MAX = 8
 _SAMPLERS = frozenset(("sampler", "batch_sampler"))
 # Attributes of a loader that no refusal goes by.
-_OF_ITERATORS = frozenset(("_iterator", "_book", "_IterableDataset_len_called"))
+_OF_ITERATORS = frozenset(("_iterator", "_book", "_IterableDataset_len_called", NAME))
 
 # Whether each loader prints its explain() table when its first epoch begins: install(explain=True).
 announcing = False

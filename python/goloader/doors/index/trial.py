@@ -7,6 +7,7 @@ with torch.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import hashlib
 import json
@@ -86,7 +87,13 @@ def begin(loader: DataLoader[Any], plan: Plan, inline: Inline) -> None:
     except OSError:  # no process can be forked
         return
     running[key] = page
-    weakref.finalize(page, page.close)
+
+
+@atexit.register
+def _end() -> None:
+    """No child of a trial outlives the program."""
+    for page in running.values():
+        page.close()
 
 
 def hear() -> None:
