@@ -135,6 +135,8 @@ func compile(t plan.Transform, r plan.RNG, channels *uint8) (transform, error) {
 		return compileRandomAffine(t, r, *channels)
 	case plan.CropTo:
 		return compileCropTo(t)
+	case plan.PatchTo:
+		return compilePatchTo(t)
 	case plan.ResizeTo:
 		return compileResizeTo(t)
 	case plan.PadTo:

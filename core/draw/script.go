@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 
 	"github.com/goloader/goloader/core/plan"
 	"github.com/goloader/goloader/core/recipe"
@@ -41,9 +42,10 @@ type Frame struct {
 	Images  []Image
 	Numbers []uint64 // int64, or the bits of a float64
 
-	index  int64
-	source Source
-	failed string
+	index   int64
+	source  Source
+	failed  string
+	patches []recipe.Step
 }
 
 // fail leaves the sample to the user's own code.
@@ -273,9 +275,73 @@ func (c *scriptCompiler) apply(t plan.Apply) (instruction, error) {
 		}
 		f.source.frame = f
 		var err error
-		to.Steps, to.Size, err = program.Draw(to.Steps, to.Size, &f.source)
-		return err
+		done, in := len(to.Steps), to.Size
+		if to.Steps, to.Size, err = program.Draw(to.Steps, to.Size, &f.source); err != nil {
+			return err
+		}
+		return f.putPatchesLast(to, done, in)
 	}, nil
+}
+
+func isPatch(s recipe.Step) bool { return s.Kind == recipe.Patch }
+
+// putPatchesLast moves patches behind what follows them, so that they end where the pixels do that they lie on. `done` steps of
+// the image, which make it of size in, were in order before.
+func (f *Frame) putPatchesLast(image *Image, done int, in recipe.Size) error {
+	before, _ := recipe.CutPatches(image.Steps[:done])
+	rest := image.Steps[len(before):]
+	if !slices.ContainsFunc(rest, isPatch) {
+		return nil
+	}
+	steps, patches := before, f.patches[:0]
+	for _, s := range rest {
+		if s.Kind == recipe.Patch {
+			patches = append(slices.DeleteFunc(patches, func(other recipe.Step) bool { return isWithin(other, s) }), s)
+			continue
+		}
+		kept := patches[:0]
+		for _, patch := range patches {
+			moved, err := movedPatch(patch, s, in)
+			if err != nil {
+				return err
+			}
+			if moved.Width > 0 && moved.Height > 0 {
+				kept = append(kept, moved)
+			}
+		}
+		patches, in = kept, s.Out(in)
+		steps = append(steps, s) // patches of `rest` are not read again
+	}
+	if len(patches) > recipe.PatchesMax {
+		f.fail(fmt.Sprintf("%d rectangles of an image", len(patches)))
+	}
+	image.Steps, f.patches = append(steps, patches...), patches
+	return nil
+}
+
+// isWithin says whether all of a patch is under another.
+func isWithin(patch, other recipe.Step) bool {
+	return other.Left <= patch.Left && patch.Left+patch.Width <= other.Left+other.Width &&
+		other.Top <= patch.Top && patch.Top+patch.Height <= other.Top+other.Height
+}
+
+// movedPatch is where a step takes a patch of an image of a size; an empty one if it does not show.
+func movedPatch(patch, by recipe.Step, in recipe.Size) (recipe.Step, error) {
+	switch by.Kind {
+	case recipe.Select:
+	case recipe.HorizontalFlip:
+		patch.Left = in.Width - patch.Left - patch.Width
+	case recipe.VerticalFlip:
+		patch.Top = in.Height - patch.Top - patch.Height
+	case recipe.Crop:
+		right := min(patch.Left+patch.Width-by.Left, by.Width)
+		bottom := min(patch.Top+patch.Height-by.Top, by.Height)
+		patch.Left, patch.Top = max(patch.Left-by.Left, 0), max(patch.Top-by.Top, 0)
+		patch.Width, patch.Height = right-patch.Left, bottom-patch.Top
+	default:
+		return patch, fmt.Errorf("step %d of an image follows a patch", by.Kind)
+	}
+	return patch, nil
 }
 
 // below is a draw of 0 ... n-1.
@@ -390,6 +456,27 @@ func compileCropTo(t plan.CropTo) (transform, error) {
 			Kind: recipe.Crop, Left: int32(left), Top: int32(top), Width: int32(width), Height: int32(height),
 		}, !whole
 	}, t.Left, t.Top, t.Width, t.Height)
+}
+
+func compilePatchTo(t plan.PatchTo) (transform, error) {
+	return compileNumbered(func(_ *Frame, n []int64, in recipe.Size) (recipe.Step, bool) {
+		left, right := sliced(n[0], n[2], int64(in.Width))
+		top, bottom := sliced(n[1], n[3], int64(in.Height))
+		return recipe.Step{
+			Kind: recipe.Patch, Left: left, Top: top, Width: right - left, Height: bottom - top, Number: t.Table,
+		}, left < right && top < bottom
+	}, t.Left, t.Top, t.Right, t.Bottom)
+}
+
+// sliced are the ends of Python's slice(first, last) of so many items.
+func sliced(first, last, count int64) (from, to int32) {
+	end := func(n int64) int32 {
+		if n < 0 {
+			n += count
+		}
+		return int32(min(max(n, 0), count))
+	}
+	return end(first), end(last)
 }
 
 func compileResizeTo(t plan.ResizeTo) (transform, error) {

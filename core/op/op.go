@@ -96,6 +96,9 @@ const (
 	PixelsMax = C.GL_PIXELS_MAX
 )
 
+// Fails to compile where the two differ.
+var _ [PatchesMax - recipe.PatchesMax]struct{} = [recipe.PatchesMax - PatchesMax]struct{}{}
+
 // Store is look-up tables in C memory: what a pixel's byte becomes in the sample, and in its patches.
 type Store struct{ c *C.gl_store }
 

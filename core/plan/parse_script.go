@@ -11,6 +11,7 @@ import (
 const (
 	opensMax     = 64
 	registersMax = 1 << 12
+	tablesMax    = 1 << 8
 )
 
 // scriptParser knows what a script's registers are.
@@ -179,6 +180,8 @@ func (p scriptParser) transform(n node, channels int) (t Transform) {
 	switch f.get("op").text() {
 	case CropTo{}.Op():
 		t = CropTo{p.int(f, "left"), p.int(f, "top"), p.int(f, "width"), p.int(f, "height")}
+	case PatchTo{}.Op():
+		t = PatchTo{p.int(f, "left"), p.int(f, "top"), p.int(f, "right"), p.int(f, "bottom"), int32(f.get("table").int(1, tablesMax))}
 	case ResizeTo{}.Op():
 		name := f.get("filter")
 		t = ResizeTo{p.int(f, "width"), p.int(f, "height"),

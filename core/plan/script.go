@@ -241,6 +241,13 @@ const (
 // CropTo keeps a rectangle that lies inside the image; another is left to the user's code, as with those below.
 type CropTo struct{ Left, Top, Width, Height Expr }
 
+// PatchTo lays a patch on a slice of an image: columns Left to Right and rows Top to Bottom, as Python takes the ends of slices. What
+// follows may be other patches, crops, flips and another order of channels.
+type PatchTo struct {
+	Left, Top, Right, Bottom Expr
+	Table                    int32 // of Give.Table
+}
+
 // ResizeTo resamples.
 type ResizeTo struct {
 	Width, Height Expr
@@ -335,6 +342,9 @@ type OpenCVGrey struct{}
 
 // Op implements Transform.
 func (CropTo) Op() string { return "crop_to" }
+
+// Op implements Transform.
+func (PatchTo) Op() string { return "patch_to" }
 
 // Op implements Transform.
 func (ResizeTo) Op() string { return "resize_to" }

@@ -158,6 +158,9 @@ func PlanesAfter(planes int, steps []Step) int {
 	return planes
 }
 
+// PatchesMax is the most patches that a sample can have: core/op's.
+const PatchesMax = 8
+
 // CutPatches splits steps before the patches that they end with: these are laid on a finished sample.
 func CutPatches(steps []Step) (before, patches []Step) {
 	n := len(steps)

@@ -38,9 +38,37 @@ RGB = "a = cv2.cvtColor(cv2.imread(self.a[i]), cv2.COLOR_BGR2RGB)"
 ARRAY = "a = np.array(Image.open(self.a[i]).convert('RGB'))"
 CUT = "a = a[4:20, 2:18]"
 GIVEN = "torch.from_numpy(a.transpose(2, 0, 1).copy())"
+TENSOR = (
+    "t = F.normalize(F.to_tensor(self.fixed(Image.open(self.a[i]).convert('RGB'))), [0.4, 0.5, 0.6], [0.2, 0.3, 0.2])"
+)
+PLACE = "y, x = random.randint(0, 12), np.random.randint(0, 12)"
 MASK = "m = np.asarray(Image.open(self.masks[i]))[4:20, 2:18]"
 
 COMPILED: dict[str, list[str]] = {
+    "Cutout": [
+        TENSOR,
+        "h, w = t.size(1), t.size(2)",
+        "m = np.ones((h, w), np.float32)",
+        "for n in range(2):",
+        "    y, x = np.random.randint(h), np.random.randint(w)",
+        "    y1, y2, x1, x2 = np.clip(y - 4, 0, h), np.clip(y + 4, 0, h), np.clip(x - 3, 0, w), np.clip(x + 3, 0, w)",
+        "    m[y1: y2, x1: x2] = 0.",
+        "t = t * torch.from_numpy(m).expand_as(t)",
+        "t, random.random(), np.random.randint(9)",
+    ],
+    "a rectangle of a tensor": [TENSOR, PLACE, "t[:, y:y + 5, x:x + 4] = -0.0", "t, y"],
+    "a rectangle without some ends": [TENSOR, PLACE, "t[..., y:, :x] = 1; t[:, y - 5:-2] = 2", "t"],
+    "a rectangle that ends before it begins": [TENSOR, PLACE, "t[:, y:x, x:x + 30] = True", "t"],
+    "a rectangle before numbers change": [TENSOR, PLACE, "b = t.clone(); t[:, y:y + 5, x:x + 4] = 0.5", "F.normalize(t, [0.1] * 3, [0.5] * 3), b"],
+    "a rectangle on one way": [TENSOR, "if random.random() < 0.5:", f"    {PLACE}", "    t[:, max(0, y - 3):y + 3, x:x + 5] = 0", "t / 2"],
+    "rectangles that move": [TENSOR, PLACE, "t[:, y:y + 9, x:x + 9] = 0", "if random.random() < 0.5: t = torch.flip(t, [2])", "t[:, x:x + 2, y:] = 1", "if random.random() < 0.5: t = t.flip(1)", "t = F.crop(t, y // 2, x // 2, 9, 8)", "t"],
+    "many rectangles": [TENSOR, "for n in range(10):", "    y, x = np.random.randint(9), np.random.randint(9)", "    t[:, y:y + 4, x:x + 5] = 0", "t"],
+    "a rectangle by channels": [TENSOR, PLACE, "h, w = random.randint(1, 9), random.randint(1, 9)", "for n in range(3): t[n, y:y + h, x:x + w] = n / 7", "t"],
+    "a mask of torch's": [TENSOR, PLACE, "m = torch.ones(t.shape[1], t.shape[2]); m[y:y + 5, x:x + 4] = 0", "t *= m", "t"],
+    "a mask like the image": [TENSOR, PLACE, "m = torch.zeros_like(t); m[:, y:y + 5, x:x + 4] = 1", "t * (1 - m) + 3 * m, m"],
+    "rectangles of bytes": [ARRAY, CUT, PLACE, "a[y:y + 5, x:x + 4] = (1, 2, 3); a[y:y + 2, x:x + 9, :] = 255", GIVEN],
+    "rectangles of bytes to Pillow": [ARRAY, CUT, PLACE, "a = a.copy(); a[y:y + 5, x:x + 4] = 9", "img = Image.fromarray(a)", "if random.random() < 0.5: img = F.hflip(img)", "F.to_tensor(img)"],
+    "a rectangle of BGR": [CV2, CUT, PLACE, "a[y:y + 5, x:x + 4] = [1, 2, 3]", GIVEN],
     "OpenCV": [RGB, CUT, f"{GIVEN}.float() / 255, self.labels[i]"],
     "BGR": [CV2, CUT, GIVEN],
     "BGR flipped by itself": [CV2, CUT, "if random.random() < 0.5: a = a[:, ::-1]", GIVEN],
@@ -174,6 +202,23 @@ ODD: dict[str, list[str]] = {
     "backwards to a tensor": [ARRAY, CUT, "T.ToTensor()(a[:, ::-1])"],
     "backwards to Pillow": [ARRAY, CUT, "F.to_tensor(Image.fromarray(a[::-1]))"],
     "floats to Pillow": [ARRAY, CUT, "F.to_tensor(F.to_pil_image(a.astype(np.float32)))"],
+    "zeros of two signs": [TENSOR, "t = t * 0.0 if random.random() < 0.5 else t * -0.0", "t"],
+    "ints and floats": [ARRAY, CUT, "b = a * 1 if i % 2 else a * 1.0", "torch.from_numpy(b.transpose(2, 0, 1).copy())"],
+    "rectangles of zeros of two signs": [TENSOR, PLACE, "if random.random() < 0.5: t[:, y:y + 5] = -0.0", "else: t[:, y:y + 5] = 0.0", "t"],
+    "a rectangle of a drawn number": [TENSOR, PLACE, "t[:, y:y + 5, x:x + 4] = random.random()", "t"],
+    "a rectangle of noise": [TENSOR, PLACE, "t[:, y:y + 3, x:x + 2] = torch.randn(3, 3, 2)", "t"],
+    "a rectangle of the image's mean": [TENSOR, PLACE, "t[:, y:y + 5, x:x + 4] = t.mean()", "t"],
+    "a rectangle of a view": [TENSOR, PLACE, "b = t[:, 2:, 2:]; b[:, y:y + 5, x:x + 4] = 0", "t, b"],
+    "a rectangle below a view": [TENSOR, PLACE, "b = t.float(); t[:, y:y + 5, x:x + 4] = 0", "b"],
+    "a rectangle of what was spread": [TENSOR, PLACE, "m = torch.ones(16, 16); m[2:9, y:] = 0; m = m.expand_as(t); m[:, y:y + 2] = 0", "t * m"],
+    "a rectangle of what is only read": ["a = np.asarray(Image.open(self.a[i]).convert('RGB'))", CUT, PLACE, "a[y:y + 5] = 0", GIVEN],
+    "a rectangle behind Pillow": [ARRAY, PLACE, "img = Image.fromarray(a); a[y:y + 5] = 0", "F.to_tensor(self.fixed(img))"],
+    "a rectangle that is blended": [ARRAY, CUT, PLACE, "a = a.copy(); a[y:y + 5] = 0", "F.to_tensor(F.resize(Image.fromarray(a), (9, 9)))"],
+    "a rectangle that is looked at": [ARRAY, CUT, PLACE, "a[y:y + 5] = 0", "if (a > 254).any(): a = a // 2", GIVEN],
+    "a rectangle with steps": [TENSOR, PLACE, "t[:, y:y + 9:2] = 0", "t"],
+    "a rectangle that does not fit": [ARRAY, CUT, PLACE, "a[y:y + 5] = 256", GIVEN],
+    "rows of a rectangle": [ARRAY, CUT, "a[3:6, 1:4] = [[1, 2, 3]] * 3; a[3:6, 1:4, :] = np.arange(3).reshape(3, 1, 1)", GIVEN],
+    "a mask of two images": [TENSOR, TENSOR.replace("t = ", "b = "), PLACE, "m = torch.ones(16, 16); m[y:y + 5, x:x + 4] = 0", "t * m + b * (1 - m)"],
     "changed bytes to Pillow": [ARRAY, CUT, "a[a > 3] = 5", "F.to_tensor(Image.fromarray(a))"],
     "resized floats": [ARRAY, "a = cv2.resize(a / 255.0, (16, 16))", GIVEN],
     "resized to nothing": [ARRAY, "a = cv2.resize(a, (0, 0), fx=0.5, fy=0.5)[:14, :14]", GIVEN],
@@ -256,7 +301,7 @@ def test_a_class_as_people_write_it(name: str, root: Path) -> None:
     check(Program(arguments, epochs=2, seed=chance.randrange(99)), native=told.native)
 
 
-@pytest.mark.parametrize("name", ["ESRGAN", "milesial"])
+@pytest.mark.parametrize("name", ["Cutout", "ESRGAN", "milesial"])
 @pytest.mark.slow
 @pytest.mark.parametrize("num_workers", [1, 3])
 def test_with_workers(name: str, num_workers: int, root: Path) -> None:

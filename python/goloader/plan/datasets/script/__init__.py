@@ -14,7 +14,8 @@ arrays.py        what it does to those that are arrays and tensors
 series.py        arithmetic of arrays of numbers, and
 convolutions.py  convolutions with such arrays as weights
 picture.py       an image on its way, and functions of its numbers
-changing.py      arrays that it changes in place, and
+changing.py      arrays that it changes in place,
+patches.py       of which rectangles are set, and
 memory.py        which of them share memory
 looking.py       what it asks of pixels
 giving.py        what a sample gives; also

@@ -25,7 +25,7 @@ from ...refusal import RefusalError
 from ...tables import run_tail
 from . import convolutions
 from .numbers import PLACES, Number, binary
-from .picture import Applied, Filled, Joined, Picture, run
+from .picture import Applied, Filled, InPlace, Joined, Picture, Tail, run
 
 if TYPE_CHECKING:
     from .compiler import Compiler
@@ -36,6 +36,14 @@ ARITHMETIC = {sign: SIGNS[sign] for sign in ("+", "-", "*", "/", "&", "|", *COMP
 IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
     "+=": operator.iadd, "-=": operator.isub, "*=": operator.imul, "/=": operator.itruediv,
 }  # fmt: skip
+
+
+def _of_copy(change: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda made, other: InPlace(change, other)(made)
+
+
+# The same done to a copy.
+COPIED = {sign: _of_copy(change) for sign, change in IN_PLACE.items()}
 
 # What tells of an image's pixels: each takes no argument.
 ASKING = ("any", "all", "max", "min")
@@ -228,6 +236,14 @@ def _with_ones(array: Any, without: tuple[int, ...], places: tuple[int, ...]) ->
     return np.expand_dims(np.squeeze(array, without), places)
 
 
+def _expanded(c: Compiler, p: Picture, call: Call) -> Picture:
+    """tensor.expand_as(image)"""
+    other = c.picture(call.arguments[0]) if len(call.arguments) == 1 and not call.options else None
+    if other is None:
+        raise UnreadableError(f"calls {call.function} with other arguments", call)
+    return joined(torch.Tensor.expand_as, (p, other), (p, other))
+
+
 def _flip(c: Compiler, p: Picture, call: Call) -> Picture:
     return flipped(c, p, _constants(c, call))
 
@@ -245,6 +261,7 @@ METHODS: dict[tuple[str, str], Callable[[Compiler, Picture, Call], Picture]] = {
             "to", "type", "unsqueeze",
         )
     },
+    ("tensor", "expand_as"): _expanded,
     ("tensor", "flip"): _flip,
     ("tensor", "permute"): _transpose,
     ("tensor", "transpose"): _exchanged,
@@ -300,7 +317,7 @@ def order_of(p: Picture) -> str:
     ramp = np.repeat(np.arange(256, dtype=np.uint8)[None, :, None], p.channels, axis=2) + np.arange(
         p.channels, dtype=np.uint8
     )
-    made = run(p.tail, p.begin(ramp)) if p.form == "array" else None
+    made = run(p.whole().tail, p.begin(ramp)) if p.form == "array" else None
     if isinstance(made, np.ndarray) and made.dtype == np.uint8:
         for order, pixels in (("grey", ramp[:, :, 0]), ("rgb", ramp), ("bgr", ramp[:, :, ::-1])):
             if made.shape == pixels.shape and (p.channels == 3) is (order != "grey") and (made == pixels).all():
@@ -310,10 +327,16 @@ def order_of(p: Picture) -> str:
 
 def to_pil(c: Compiler, p: Picture) -> Picture:
     """Image.fromarray."""
-    order = order_of(p)
+    order = order_of(replace(p, patched=()))
     if order == "bgr":
-        p = replace(c.apply(p, [{"op": "reverse_channels"}], (), size=p.size), known=p.known)
-    return replace(p, form="pil", tail=(), mode="L" if order == "grey" else "RGB")
+        p = replace(c.apply(p.whole(), [{"op": "reverse_channels"}], (), size=p.size), known=p.known)
+    patched = tuple((*each, from_array) for each in p.patched)
+    return replace(p, form="pil", tail=(), mode="L" if order == "grey" else "RGB", patched=patched)
+
+
+def from_array(array: Any) -> Any:
+    """Image.fromarray, which is imported by those who have images."""
+    return sys.modules["PIL.Image"].fromarray(array)
 
 
 def _opencv_resize(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
@@ -362,8 +385,10 @@ _NUMPY: _Rows = {
     "fliplr": ((), lambda c, p, given: flipped(c, p, (1,))),
     "flipud": ((), lambda c, p, given: flipped(c, p, (0,))),
     "float32": ((), tail(np.float32, "array")),
+    "ones_like": ((), tail(np.ones_like, "array")),
     "rot90": (("k",), _numpy_rot90),
     "transpose": (("axes",), _numpy_transpose),
+    "zeros_like": ((), tail(np.zeros_like, "array")),
 }
 _TORCH: _Rows = {
     "as_tensor": (("dtype",), tail(torch.as_tensor, "tensor", "dtype")),
@@ -371,7 +396,11 @@ _TORCH: _Rows = {
     "FloatTensor": ((), tail(torch.FloatTensor, "tensor")),
     "tensor": (("dtype",), tail(torch.tensor, "tensor", "dtype")),
 }
-_OF_TENSORS: _Rows = {"flip": (("dims",), _numpy_flip)}
+_OF_TENSORS: _Rows = {
+    "flip": (("dims",), _numpy_flip),
+    "ones_like": ((), tail(torch.ones_like, "tensor")),
+    "zeros_like": ((), tail(torch.zeros_like, "tensor")),
+}
 _OPENCV: _Rows = {
     "cvtColor": (("code",), _opencv_convert),
     "flip": (("flipCode",), _opencv_flip),
@@ -385,12 +414,12 @@ def function_row(called: Any, form: str) -> tuple[tuple[str, ...], Row] | None:
     tables = ((np, _NUMPY), (torch, _TORCH), (sys.modules.get("cv2"), _OPENCV)) if form == "array" else ()
     for module, rows in tables or ((torch, _OF_TENSORS),):
         for name, row in rows.items() if module is not None else ():
-            if called is vars(module).get(name) and _is_shipped(called, name):
+            if called is vars(module).get(name) and is_shipped(called, name):
                 return row
     return None
 
 
-def _is_shipped(called: Any, name: str) -> bool:
+def is_shipped(called: Any, name: str) -> bool:
     """Whether a library has a function by its name; OpenCV's may have one of door 2's before it."""
     if called is torch.FloatTensor:
         return True
@@ -417,38 +446,63 @@ def opened_rgb(image: Any) -> Any:
 def filled(c: Compiler, call: Call, called: Any, image: Picture) -> Filled:
     """What a new array as large as an image is. Raises UnreadableError for one of another size."""
     width, height = image.extents()
-    names = ("shape", "fill_value", "dtype") if called is np.full else ("shape", "dtype")
-    given = dict(zip(names, call.arguments, strict=False)) | dict(call.options)
-    if len(call.arguments) > len(names) or not given.keys() <= {*names}:
+    fills, of_torch = called in (np.full, torch.full), called in FILLING[3:]
+    names = ("size" if of_torch else "shape", *(["fill_value"] if fills else []), *([] if of_torch else ["dtype"]))
+    arguments = call.arguments
+    if of_torch and not fills and len(arguments) > 1:
+        arguments = (Display(tuple, arguments),)
+    given = dict(zip(names, arguments, strict=False)) | dict(call.options)
+    if len(arguments) > len(names) or not given.keys() <= {*names, "dtype"} or names[0] not in given:
         raise UnreadableError(f"calls {call.function} with other arguments", call)
-    rows, columns, *channels = map(c.number, c.several(given["shape"]))
+    rows, columns, *channels = map(c.number, c.several(given[names[0]]))
     c.equal(rows, height)
     c.equal(columns, width)
     if not all(each.is_constant and each.kind == "int" for each in channels):
         raise UnreadableError(f"makes an array by {call}", call)
-    value = c.constant(given["fill_value"]) if called is np.full else int(called is np.ones)
+    value = c.constant(given["fill_value"]) if fills else int(called in (np.ones, torch.ones))
     if type(value) not in (bool, int, float):
         raise UnreadableError(f"makes an array by {call}", call)
-    dtype = c.constant(given["dtype"]) if "dtype" in given else (None if called is np.full else float)
+    dtype = c.constant(given["dtype"]) if "dtype" in given else None
+    if dtype is None and not fills:
+        dtype = torch.get_default_dtype() if of_torch else float
     c.account(call)
-    return Filled(value, dtype, tuple(each.value for each in channels))
+    return Filled(value, dtype, tuple(each.value for each in channels), of_torch)
 
 
-FILLING = (np.zeros, np.ones, np.full)
+FILLING = (np.zeros, np.ones, np.full, torch.zeros, torch.ones, torch.full)
+
+
+def new(c: Compiler, call: Expression, called: Any, image: Picture) -> Picture:
+    """A new array or tensor as large as an image, which is known from here on. Raises UnreadableError."""
+    assert isinstance(call, Call)
+    c.own.means(call.function)
+    made = filled(c, call, called, image)
+    form = "tensor" if made.of_torch else "array"
+    picture = replace(c.use(image), tail=(made,), form=form, patched=(), bare=None, last=None)
+    c.known[id(call)] = call, picture
+    c.memory.put(call, c.memory.new())
+    return picture
 
 
 def joined(function: Any, arguments: Sequence[Any], pictures: Sequence[Picture]) -> Picture:
     """A function of arrays that are made of one image. `arguments` are pictures, or the same for all samples."""
-    first, *others = pictures
-    if any((each.register, each.mode, each.form) != (first.register, first.mode, first.form) for each in others):
-        raise UnreadableError("joins several images")
-    tails = tuple(each.tail if isinstance(each, Picture) else each for each in arguments)
-    return replace(first, tail=(Joined(function, tails),))
+    first = max(pictures, key=lambda each: len(each.patched))
+    registers = {first.register, first.bare}
+    for each in pictures:
+        same = each.register in registers and (not each.patched or each.register == first.register)
+        if not same or (each.mode, each.form) != (first.mode, first.form):
+            raise UnreadableError("joins several images")
+
+    def tail(which: int) -> Tail:
+        given = (each.tails[which if each.patched else 0] if isinstance(each, Picture) else each for each in arguments)
+        return (Joined(function, tuple(given)),)
+
+    return replace(first, tail=tail(0), patched=tuple(tail(1 + k) for k in range(len(first.patched))))
 
 
 def marks(p: Picture) -> bytes:
     """Of an array or a tensor of bools, [channels, 256]: 1 for a byte that makes it true. Raises RefusalError."""
-    axes = p.axes().replace("1", "c")
+    axes = p.whole().axes().replace("1", "c")
 
     def planes(made: Any) -> Any:
         array = np.asarray(made)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 
 from ...bytecode import (
     Attribute,
@@ -22,8 +23,10 @@ from ...bytecode import (
     Stored,
     UnreadableError,
 )
+from ...look import in_class
+from ...originals import is_original
 from ..images import reads_by_opencv
-from . import arrays
+from . import arrays, patches
 from .memory import UNWRITABLE, Held, together
 from .picture import Changed, Picture
 
@@ -49,10 +52,14 @@ def held_of(c: Compiler, of: Expression) -> Held:
         case Call(function=Attribute(owner=owner, name=name), arguments=arguments, options=()) if operands[:1] == [
             owner
         ]:
-            if name == "copy" and not arguments:
+            if name in ("copy", "clone") and not arguments:
                 return c.memory.new()
+            if name == "expand_as":
+                return UNWRITABLE
             if name == "astype" and len(arguments) == 1:
                 return c.memory.new(compact=compact)
+        case Call() if c.form(of) == "tensor" and not held:
+            return c.memory.new()
         case Call(function=function):
             called, module = c.function(function), sys.modules.get("cv2")
             of_opencv = module is not None and any(
@@ -60,6 +67,8 @@ def held_of(c: Compiler, of: Expression) -> Held:
             )
             if reads_by_opencv(called) is not None or called is np.array or called is np.where:
                 return c.memory.new(compact=compact)
+            if any(called is each for each in _NEW) or _is_normalize(called):
+                return c.memory.new()
             if of_opencv and len(operands) == 1:
                 return c.memory.new()
             if called is np.ascontiguousarray:
@@ -67,6 +76,14 @@ def held_of(c: Compiler, of: Expression) -> Held:
             if any(called is each for each in (np.flip, np.fliplr, np.flipud, np.rot90)):
                 return together(held)._replace(compact=False, forward=False)
     return together(held)._replace(compact=False) if held else UNWRITABLE
+
+
+# What makes arrays and tensors that share no memory with what they are made of.
+_NEW = (np.ones_like, np.zeros_like, torch.ones_like, torch.zeros_like, torch.tensor)
+
+
+def _is_normalize(called: Any) -> bool:
+    return is_original(in_class(type(called), "forward"), "torchvision") and type(called).__name__ == "Normalize"
 
 
 def _back_or_plain(c: Compiler, key: Expression) -> tuple[bool, bool]:
@@ -95,7 +112,13 @@ def _operands(c: Compiler, of: Expression) -> list[Expression]:
 def store(c: Compiler, stored: Stored) -> None:
     """array[where] = value"""
     owner, where = stored.owner, c.picture(stored.key)
-    if where is None or where.form != "array" or where.made().dtype != bool:
+    if where is None:
+        made = patches.store(c, stored)
+        c.check_tail(made)
+        c.accounted.add(id(stored))
+        change(c, owner, made)
+        return
+    if where.form != "array" or where.made().dtype != bool:
         raise UnreadableError(f"sets {owner}[{stored.key}]", stored)
     value = c.constant(stored.item)
     if type(value) not in (bool, int, float):
@@ -107,13 +130,10 @@ def store(c: Compiler, stored: Stored) -> None:
             raise UnreadableError(f"sets {owner}[{stored.key}]", stored)
         assert isinstance(owner, Call)
         c.own.means(owner.function)
-        before = replace(where, tail=(arrays.filled(c, owner, called, where),))
-        c.known[id(owner)] = owner, before
-        c.accounted.add(id(owner))
-        c.memory.put(owner, c.memory.new())
-    if (before.register, before.mode, before.form) != (where.register, where.mode, "array"):
+        before = arrays.new(c, owner, called, where)
+    if (before.whole().register, before.mode, before.form) != (where.register, where.mode, "array"):
         raise UnreadableError(f"changes {owner} where another image is something", stored)
-    made = replace(before, tail=(Changed(before.tail, where.tail, value),))
+    made = replace(before, tail=(Changed(before.tail, where.whole().tail, value),))
     c.check_tail(made)
     c.accounted.add(id(stored))
     change(c, owner, made)
@@ -121,7 +141,7 @@ def store(c: Compiler, stored: Stored) -> None:
 
 def change(c: Compiler, array: Expression, made: Picture) -> None:
     """An array becomes another in place."""
-    if made.form != "array":
+    if made.form not in ("array", "tensor"):
         raise UnreadableError(f"changes {array}", array)
     c.memory.change(array)
     _set(c, array, made)

@@ -57,7 +57,7 @@ from ...tables import Table
 from ..columns import Columns
 from ..own import length_of
 from ..sources import check_settled
-from . import arrays, convolutions, numbers, tables
+from . import arrays, convolutions, numbers, patches, tables
 from .changing import change_all, change_either, held_of, store, taken_back
 from .code import ScriptCode
 from .drawing import draw
@@ -139,6 +139,8 @@ class Compiler:
         self.began: dict[int, int] = {}
         # Parameters of the user's modules that were set, to what, and in which block of instructions.
         self.written: dict[int, tuple[Any, Series, list[Any]]] = {}
+        # By how they are computed: numbers, and the block of instructions that does so.
+        self._computed: dict[str, tuple[Number, list[Any]]] = {}
         self._series: dict[int, tuple[Expression, Series | None]] = {}
         self._without_grad: list[Expression] = []  # which `with torch.no_grad()` it is in
         # What one of albumentations' objects gives, by the id of the call, and the generators that these draw from.
@@ -194,7 +196,7 @@ class Compiler:
         known: dict[Any, tuple[Table, bool]] = {}  # views are often alike
         tables = []
         for picture in self.pictures:
-            kind = picture.mode, picture.form, tuple(map(id, picture.tail))
+            kind = picture.mode, picture.form, tuple(tuple(map(id, each)) for each in picture.tails)
             if kind not in known:
                 known[kind] = table_of(self, picture)
             if known[kind][0].channels != picture.channels:
@@ -282,7 +284,8 @@ class Compiler:
             case Attribute(owner=owner, name=name) if (form := self.form(owner)) is not None:
                 if form == "pil":
                     return name in METHODS or name in ("size", "width", "height", "mode", "load")
-                return name in ("shape", "ndim", "dtype", *arrays.ASKING) or (form, name) in arrays.METHODS
+                asked = name in ("shape", "ndim", "dtype", *arrays.ASKING) or (form, name) == ("tensor", "size")
+                return asked or (form, name) in arrays.METHODS
             case Item(owner=Attribute(owner=owner, name="shape"), key=Display()) if self.form(owner) is not None:
                 with suppress(UnreadableError):
                     self.several(of)
@@ -337,7 +340,11 @@ class Compiler:
         """A number as it is computed now, where that may fail."""
         if not isinstance(number.json, list) or number.json[0] in ("number", "index", "width", "height"):
             return number
-        return self.let(number.json, number.kind)
+        key = repr(number)
+        known = self._computed.get(key)
+        if known is None or not self.is_in(known[1]):
+            known = self._computed[key] = self.let(number.json, number.kind), self.into
+        return known[0]
 
     def check_tail(self, picture: Picture | None) -> None:
         """Raises UnreadableError if functions of numbers fail, used or not."""
@@ -586,6 +593,8 @@ class Compiler:
         *, channels: int | None = None, passes: int = 1,
     ) -> Picture:  # fmt: skip
         """What steps make of an image."""
+        if not all(map(patches.moves, steps)):
+            picture = picture.whole()
         if picture.passes + passes > PASSES_MAX:
             raise UnreadableError(f"goes over an image more than {PASSES_MAX} times")
         self.needs.update(dict.fromkeys(needs))
@@ -602,7 +611,8 @@ class Compiler:
             }
         )
         mode = picture.mode if channels in (None, picture.channels) else "RGB" if channels == 3 else "L"
-        return replace(picture, register=made, size=size, known=None, mode=mode, passes=picture.passes + passes)
+        return replace(picture, register=made, size=size, known=None, mode=mode, passes=picture.passes + passes,
+                       bare=None, last=None)  # fmt: skip
 
     def transform(self, picture: Picture, step: T.Geometry) -> Picture:
         """What one of goloader's transforms makes of an image."""
@@ -618,8 +628,8 @@ class Compiler:
     def one_of(self, of: Expression | str, sides: tuple[list[Any], list[Any]], one: Picture, other: Picture) -> Picture:
         """An image that is one of two, by which way of a branch was gone; `of` is the expression, or its name."""
         kinds = [(each.file, each.mode, each.form, each.tail, each.summed) for each in (one, other)]
-        alike = kinds[0] == kinds[1]
-        if not alike:
+        few, many = sorted((one.patched, other.patched), key=len)
+        if kinds[0] != kinds[1] or many[: len(few)] != few:
             why = f"has images of several kinds in one place: {of}"
             raise UnreadableError(why, of if isinstance(of, Expression) else None)
         self._images += 1
@@ -628,7 +638,10 @@ class Compiler:
                          "channels": each.channels, "transforms": []})  # fmt: skip
         size = one.size if one.size == other.size else None
         known = one.known if one.known == other.known else None
-        return replace(one, register=self._images - 1, size=size, known=known, passes=max(one.passes, other.passes))
+        return replace(
+            one, register=self._images - 1, size=size, known=known, passes=max(one.passes, other.passes), patched=many,
+            bare=None, last=None,
+        )  # fmt: skip
 
     # Values
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -157,17 +158,26 @@ def _is_vector(c: Compiler, moved: Expression) -> bool:
 
 
 def table_of(c: Compiler, picture: Picture) -> tuple[Table, bool]:
-    """What its functions make of every byte, and whether they leave its channels in reverse order."""
+    """What its functions make of every byte, and whether they leave its channels in reverse order; behind that the same
+    for each kind of rectangle."""
     names = ", ".join(c.names[-3:])
-    tail = picture.tail
+    tails = picture.tails
     if picture.made().ndim == 2:
-        tail = (*tail, lambda made: made.unsqueeze(0))
+        tails = tuple((*each, lambda made: made.unsqueeze(0)) for each in tails)
+
+    def run(begin: Callable[[Any], Any]) -> Table:
+        table, *others = [run_tail(each, picture.channels, names, begin) for each in tails]
+        if any((each.dtype, each.channels) != (table.dtype, table.channels) for each in others):
+            raise UnreadableError("sets rectangles to numbers of another type")
+        table.data = b"".join(each.data for each in (table, *others))
+        return table
+
     try:
-        return run_tail(tail, picture.channels, names, picture.begin), False
+        return run(picture.begin), False
     except RefusalError:
         if picture.mode != "RGB":
             raise
-        return run_tail(tail, picture.channels, names, replace(picture, reverse=True).begin), True
+        return run(replace(picture, reverse=True).begin), True
 
 
 def reversed_of(c: Compiler, picture: Picture) -> Picture:

@@ -305,7 +305,7 @@ def _to_pil(c: Compiler, p: Picture, function: Any) -> Picture:
     if p.form == "summed":
         return convolutions.finished(c, p)
     ramp = np.repeat(np.arange(256, dtype=np.uint8)[None, :, None], p.channels, axis=2)
-    image = p.begin(ramp)
+    image = p.whole().begin(ramp)
     made = run((*p.tail, function), image)
     if p.form != "tensor" or made.mode != image.mode or made.tobytes() != image.tobytes():
         raise UnreadableError("makes an image of a tensor that was changed")

@@ -58,6 +58,8 @@ def _picture_of_call(c: Compiler, call: Call) -> Picture | None:
     if isinstance(function, Attribute) and (owner := c.picture(function.owner)) is not None:
         if function.name == "load" or (function.name in arrays.ASKING and not arguments and not call.options):
             return None
+        if function.name == "size" and owner.form == "tensor":
+            return None
         if owner.form == "pil" and function.name in METHODS:
             names, row = METHODS[function.name]
             c.calls[sys.modules["PIL.Image"].Image, function.name] = None
@@ -154,6 +156,13 @@ def _arithmetic(c: Compiler, of: Binary) -> Picture | None:
                 return joined(c, function, (of.left, of.right))
             return picture.then(Applied(function, (c.constant(other),), turned=turned))
         if of.operator in arrays.IN_PLACE and not turned:
+            if c.picture(other) is not None:
+                made = joined(c, arrays.COPIED[of.operator], (image, other))
+                if made is None:
+                    return None
+                c.check_tail(made)
+                change(c, image, made)
+                return made
             value = c.constant(other)
             if type(value) not in (bool, int, float, list, tuple, np.ndarray):
                 raise UnreadableError(f"changes an array by {other}", other)
@@ -192,7 +201,7 @@ def _picture_of_two(c: Compiler, of: Either) -> Picture | None:
         one, other = c.use(one), c.use(other)
     if any(c.changed_at.get(id(each), 0) > c.began[of.number] for each in (of.then, of.otherwise)):
         raise UnreadableError(f"uses one of two arrays after it was changed: {of}", of)
-    key = of.number, one.register, one.tail, one.summed, other.register, other.tail, other.summed
+    key = of.number, *((each.register, each.tails, each.summed) for each in (one, other))
     if key not in c.of_two:
         c.of_two[key] = c.one_of(of, sides, one, other)
     found = c.of_two[key]

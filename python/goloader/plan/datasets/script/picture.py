@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 
 from .... import transforms as T
 from ...bytecode import UnreadableError
@@ -37,6 +39,9 @@ class Picture:
     plain     it is a file's image as it is in the file
     reverse   the core's channels are in reverse order
     summed    of form "summed", a tensor that is being convolved: what is still to be done
+    patched   rectangles of it were set: what is in them is made by these in place of the tail (patches.py)
+    bare      the register before that
+    last      the rectangle that was set last, and which of `patched` that is
     """
 
     register: int
@@ -50,6 +55,9 @@ class Picture:
     plain: bool = False
     reverse: bool = False
     summed: Summed | None = None
+    patched: tuple[Tail, ...] = ()
+    bare: int | None = None
+    last: tuple[Any, int] | None = None
 
     @property
     def channels(self) -> int:
@@ -64,7 +72,14 @@ class Picture:
         return Number(["width", self.register], "int"), Number(["height", self.register], "int")
 
     def then(self, function: Callable[[Any], Any], form: str | None = None) -> Picture:
-        return replace(self, tail=(*self.tail, function), form=form or self.form)
+        patched = tuple((*each, function) for each in self.patched)
+        return replace(self, tail=(*self.tail, function), form=form or self.form, patched=patched)
+
+    def whole(self) -> Picture:
+        """Itself. Raises UnreadableError if rectangles of it were set."""
+        if self.patched:
+            raise UnreadableError("looks at an image of which rectangles were set, or makes another of its pixels")
+        return self
 
     def begin(self, pixels: Any) -> Any:
         """A PIL image of its mode, of pixels [height, width, channels]."""
@@ -75,7 +90,13 @@ class Picture:
 
     def made(self) -> Any:
         """What its functions make of a small black image."""
-        return run(self.tail, self.begin(np.zeros((*PROBE, self.channels), np.uint8)))
+        made, *_ = [run(each, self.begin(np.zeros((*PROBE, self.channels), np.uint8))) for each in self.tails]
+        return made
+
+    @property
+    def tails(self) -> tuple[Tail, ...]:
+        """What the whole is made by, and each kind of rectangle."""
+        return self.tail, *self.patched
 
     def axes(self) -> str:
         """What its array's or tensor's dimensions are: "y", "x", "c" for channels, "1" for one that has one item."""
@@ -97,9 +118,39 @@ def run(tail: Tail, image: Any) -> Any:
     return image
 
 
-@dataclass(frozen=True)
-class Applied:
-    """A function of a tail, with its arguments behind the image; equal to others that do the same.
+def _spelt(value: Any) -> Any:
+    """What equals that of another value only if it is the same to the bit, and of one type."""
+    match value:
+        case tuple() | list():
+            return type(value), *map(_spelt, value)
+        case np.ndarray():
+            return value.dtype.str, value.shape, value.tobytes()
+        case torch.Tensor():
+            return value.dtype, _spelt(value.numpy())
+        case slice():
+            return slice, _spelt((value.start, value.stop, value.step))
+        case int() | float() | str() | None:
+            return type(value), repr(value)
+    return value
+
+
+class Step:
+    """A function of a tail, equal to others that do the same: 1 is not 1.0, and 0.0 not -0.0."""
+
+    @cached_property
+    def _spelt(self) -> Any:
+        return type(self), *(_spelt(getattr(self, each.name)) for each in fields(self))  # type: ignore[arg-type]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Step) and self._spelt == other._spelt
+
+    def __hash__(self) -> int:
+        return hash(self._spelt)
+
+
+@dataclass(frozen=True, eq=False)
+class Applied(Step):
+    """A function of a tail, with its arguments behind the image.
 
     function  what is called with it; a text is the name of a method
     turned    the image is the last argument
@@ -118,8 +169,8 @@ class Applied:
         return self.function(*given, **options)
 
 
-@dataclass(frozen=True)
-class Joined:
+@dataclass(frozen=True, eq=False)
+class Joined(Step):
     """A function of several arrays that are made of one image; an argument that is no tail is the same for all."""
 
     function: Any
@@ -129,23 +180,27 @@ class Joined:
         return self.function(*(run(each, image) if type(each) is tuple else each for each in self.arguments))
 
 
-@dataclass(frozen=True)
-class Filled:
+@dataclass(frozen=True, eq=False)
+class Filled(Step):
     """A new array as large as an image.
 
     channels  dimensions behind rows and columns
+    of_torch  a tensor
     """
 
     value: Any
     dtype: Any
     channels: tuple[int, ...] = ()
+    of_torch: bool = False
 
     def __call__(self, image: Any) -> Any:
+        if self.of_torch:
+            return torch.full((*image.size[::-1], *self.channels), self.value, dtype=self.dtype)
         return np.full((*image.size[::-1], *self.channels), self.value, self.dtype)
 
 
-@dataclass(frozen=True)
-class Changed:
+@dataclass(frozen=True, eq=False)
+class Changed(Step):
     """An array after array[where] = value; `before` and `where` are tails of one image, `where` gives bools."""
 
     before: Tail
@@ -158,8 +213,8 @@ class Changed:
         return array
 
 
-@dataclass(frozen=True)
-class InPlace:
+@dataclass(frozen=True, eq=False)
+class InPlace(Step):
     """An array or a tensor after `array += value` and the like."""
 
     function: Any

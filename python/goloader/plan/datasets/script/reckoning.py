@@ -29,7 +29,7 @@ from ...bytecode import (
     UnreadableError,
 )
 from ...look import is_a
-from . import numbers
+from . import arrays, numbers
 from .code import CHOSEN_MAX
 from .numbers import INDEX, Number, constant
 from .picture import PROBE, Picture
@@ -126,6 +126,12 @@ def _called(c: Compiler, call: Call) -> Number:
             found = c.number(drawn)
             if not found.is_python:
                 return numbers.unary("float" if found.kind == "float32" else "int", found)
+        case Call(function=Attribute(owner=owner, name="size"), arguments=(axis,), options=()) if (
+            c.form(owner) == "tensor"
+        ):
+            shape, at = _shape(c, c.sure_picture(owner)), c.constant(axis)
+            if type(at) is int and -len(shape) <= at < len(shape):
+                return shape[at]
         case Call(function=Name() as function, arguments=arguments, options=()):
             called: Any = c.function(function)
             if any(called is each for each in (int, float, round, abs)) and len(arguments) == 1:
@@ -146,12 +152,29 @@ def _called(c: Compiler, call: Call) -> Number:
             if found.kind not in (*numbers.PLACES, "int64", "bool"):
                 raise UnreadableError(f"takes {call.arguments[0]} for a place", call)
             return found._replace(kind="int")
+        if (of_numpy := _of_numpy(c, called, call.arguments)) is not None:
+            return of_numpy
         for name, known in numbers.MATH.items():
             if called is known:
                 return numbers.of_math(name, list(map(c.number, call.arguments)))
     with suppress(UnreadableError):
         return _plain(c, call)
     return _no_number(c, call)
+
+
+def _of_numpy(c: Compiler, called: Any, arguments: Sequence[Expression]) -> Number | None:
+    """A np.int64 that numpy makes of ints; None for all else."""
+    clips = called is np.clip and arrays.is_shipped(called, "clip")
+    bounds = ("max", "min") if clips else ("min",) if called is np.minimum else ("max",) if called is np.maximum else ()
+    if len(arguments) != 1 + len(bounds) or not (clips or type(called) is np.ufunc):
+        return None
+    found, *others = map(c.number, arguments)
+    if any(each.kind not in numbers.PLACES for each in (found, *others)):
+        return None
+    found = found._replace(kind="int")
+    for name, each in zip(bounds, others, strict=True):
+        found = numbers.extreme(name, [found, each._replace(kind="int")])
+    return found._replace(kind="numpy")
 
 
 def _is_instance(c: Compiler, form: str, kinds: Expression) -> Number:
@@ -268,7 +291,12 @@ def items_of(c: Compiler, of: Expression) -> Sequence[Expression | Number]:
             return _extents(c, owner)
         case Attribute(owner=owner, name="shape") if c.form(owner) in ("array", "tensor"):
             return _shape(c, c.sure_picture(owner))
-        case Item(owner=Attribute(name="shape") as whole, key=Display(kind=kind, items=ends)) if kind is slice:
+        case Call(function=Attribute(owner=owner, name="size"), arguments=(), options=()) if c.form(owner) == "tensor":
+            return _shape(c, c.sure_picture(owner))
+        case Item(
+            owner=Attribute(name="shape") | Call(function=Attribute(name="size"), arguments=()) as whole,
+            key=Display(kind=kind, items=ends),
+        ) if kind is slice:
             return c.several(whole)[slice(*map(c.constant, ends))]
         case Call(function=function, arguments=(image,), options=()) if c.form(image) in ("pil", "tensor"):
             found = dimensions(c, c.function(function), image)
