@@ -50,7 +50,7 @@ class Called:
     sample_s: float | None = None
     took_s = 0.0
 
-    plain, own, after = False, False, None
+    plain, own, takes_lists, after = False, False, False, None
     note = ""
 
     def __init__(self, given: Any, why: Refusal) -> None:

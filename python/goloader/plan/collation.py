@@ -42,7 +42,7 @@ class Collation:
     after: Finish | None = None
     around: tuple[Any, ...] = field(default_factory=lambda: surroundings())
 
-    own = False
+    own, takes_lists = False, False
     note = ""
 
     @property

@@ -26,6 +26,7 @@ class FastCollate(OwnCollate):
     Raises RefusalError for a function that timm's file does not have so.
     """
 
+    takes_lists = False
     note = "timm's, whose batches Go makes as they are"
 
     def __init__(self, given: Any) -> None:

@@ -112,7 +112,7 @@ class CollateCode(OwnCode):
 class OwnCollate:
     """As plan.collation's Collation. Raises RefusalError for code that is not understood."""
 
-    plain, own, after = False, True, None
+    plain, own, takes_lists, after = False, True, True, None
     note = "compiled from its bytecode"
 
     def __init__(self, given: Any) -> None:

@@ -52,10 +52,13 @@ __all__ = ["IN_LISTS", "Arrays", "Images", "Part", "PixelPart", "Samples", "Scri
 FOREIGN_SHARE_MAX = 0.05
 
 
-def lower(dataset: Any, *, lists: bool = True, workers: int = 0, size: int | None = None) -> Samples | Refusal:
+def lower(
+    dataset: Any, *, lists: bool = True, rows: bool = False, workers: int = 0, size: int | None = None
+) -> Samples | Refusal:
     """Where the samples of `dataset` are, or the reason why torch's own path has to load it.
 
     lists    whether samples that are in lists already are of any use
+    rows     whether lists of numbers that samples have are rows, which differ in length
     workers  processes that torch's loader would have, and
     size     samples of a batch, which say whether to make samples ahead is of any use
     """
@@ -63,7 +66,7 @@ def lower(dataset: Any, *, lists: bool = True, workers: int = 0, size: int | Non
     while type(alone) is Subset:
         alone = alone.dataset
     try:
-        leaves = Leaves(lambda leaf: _known_or_kept(leaf, lists or leaf is not alone, workers, size))
+        leaves = Leaves(lambda leaf: _known_or_kept(leaf, lists or leaf is not alone, rows, workers, size))
         root = node(dataset, leaves)
         made = list(leaves.known.values())
         images = [column.spec in (Part, PairPart, PixelPart, PixelPairPart) for column in root.columns]
@@ -88,10 +91,10 @@ def lower(dataset: Any, *, lists: bool = True, workers: int = 0, size: int | Non
     return samples
 
 
-def _known_or_kept(dataset: Any, lists: bool, workers: int, size: int | None) -> Node:
+def _known_or_kept(dataset: Any, lists: bool, rows: bool, workers: int, size: int | None) -> Node:
     """Raises RefusalError."""
     try:
-        return _leaf(dataset, lists=lists)
+        return _leaf(dataset, lists=lists, rows=rows)
     except RefusalError as refused:
         if refused.refusal.code != "CODE_UNREAD" or type(dataset) in (list, tuple):
             raise
@@ -99,7 +102,7 @@ def _known_or_kept(dataset: Any, lists: bool, workers: int, size: int | None) ->
     return Kept(dataset, why, workers=workers, size=size)
 
 
-def _leaf(dataset: Any, *, lists: bool) -> Node:
+def _leaf(dataset: Any, *, lists: bool, rows: bool) -> Node:
     if is_a(dataset, TensorDataset):
         return Tensors(dataset)
     if is_a(dataset, ArrayDataset):
@@ -107,7 +110,7 @@ def _leaf(dataset: Any, *, lists: bool) -> Node:
     if is_a(dataset, TokenDataset):
         return tokens.Tokens(dataset)
     if hugging_face.is_table(dataset):
-        return hugging_face.Table(dataset)
+        return hugging_face.Table(dataset, rows=rows)
     wrapped = masks.wrapped(dataset)
     if wrapped is not None:
         return OpenedFiles(OwnCode(wrapped), dataset)
