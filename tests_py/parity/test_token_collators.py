@@ -101,7 +101,9 @@ def test_rows_of_one_length_are_stacked(labels: str, form: str | None, collator:
         return found() if isinstance(found, type) else found
 
     whole = table(labels, even=6).with_format(form)
-    check(Program(loader_of(whole, batch_size=5, shuffle=True, collate_fn=make)), native=form != "numpy")
+    # Of numpy's single floats torch makes what it makes of no other numbers.
+    native = form != "numpy" or goloader.DataLoader(whole, collate_fn=make()).explain().native
+    check(Program(loader_of(whole, batch_size=5, shuffle=True, collate_fn=make)), native=native)
 
 
 def test_rows_that_differ_in_length_have_the_collators_own_error() -> None:

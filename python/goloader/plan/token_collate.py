@@ -9,7 +9,7 @@ lists, tensors or arrays of tokens. Trainer's RemoveColumnsCollator around a col
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import CodeType, FunctionType
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from .collation import stacked, stands, surroundings
+from .collation import Lists, stacked, stands, surroundings
 from .look import in_class, name_of, own
 from .originals import is_original
 from .own_collate import OwnCollate
@@ -41,6 +41,7 @@ class TokenCollate(OwnCollate):
     after  draws which tokens of a batch are masked; None if nothing is drawn
     """
 
+    takes_lists: Lists = "all"
     note = "transformers' batches, as Go makes them"
 
     def __init__(self, given: Any) -> None:
@@ -363,11 +364,10 @@ class _Batch:
 
 
 def _alike(one: Any, other: Any) -> bool:
-    return (
-        bool((np.unique(one) == np.unique(other)).all())
-        if min(len(one), len(other)) == 1
-        else np.array_equal(one, other)
-    )
+    """Whether lengths are the same; those that do not differ may be given once."""
+    if min(len(one), len(other)) == 1:
+        one, other = np.unique(one), np.unique(other)
+    return np.array_equal(one, other)
 
 
 def _mask(rows: torch.Tensor, lengths: torch.Tensor, *, left: bool) -> torch.Tensor:
@@ -440,7 +440,7 @@ def _token_classification(batch: _Batch, settings: dict[str, Any], given: Any) -
 
 
 def _seq2seq(batch: _Batch, settings: dict[str, Any], given: Any) -> None:
-    name, labels, parts = _labelled(batch._parts)
+    _, labels, parts = _labelled(batch._parts)
     padding, max_length = own(given)["padding"], settings["max_length"]
     batch.tokens(parts, padding=padding, max_length=max_length)
     if labels is None:

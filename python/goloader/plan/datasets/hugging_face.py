@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays.mapped import Map, maps
+from ..collation import Lists
 from ..originals import is_original, module_of
 from ..refusal import RefusalError, SourceRefusal
 from ..rows import Array
@@ -56,8 +57,8 @@ class Table(Node):
     any_integer = False
     tried = True
 
-    def __init__(self, dataset: Any, *, rows: bool = False) -> None:
-        """`rows`: lists of numbers, as they are with the format None, are rows, too."""
+    def __init__(self, dataset: Any, *, rows: Lists = "") -> None:
+        """`rows`: which lists of numbers, as they are with the format None, are rows, too."""
         self.dataset = dataset
         self._given = _attributes(dataset)
         columns = [name for name in dataset._data.column_names if name in (dataset._format_columns or [name])]
@@ -144,7 +145,7 @@ class _Piece:
         return self._file is not False and self._stat() == self._file
 
 
-def _pieces(dataset: Any, name: str, maps: Sequence[Map], *, rows: bool) -> list[_Piece]:
+def _pieces(dataset: Any, name: str, maps: Sequence[Map], *, rows: Lists) -> list[_Piece]:
     """The rows of a column. Raises RefusalError."""
     column, form = dataset._data.column(name), dataset._format_type
     is_list = hasattr(column.type, "value_type")
