@@ -54,34 +54,49 @@ func (p pad) run(r *rows, fields [][]byte, lo, hi int) []byte {
 	if !p.BatchFirst || p.Strips > 1 || hi != lo+1 {
 		return nil
 	}
-	return p.row(r, fields[0], lo)[:int(r.lengths[lo])*r.item.Bytes()]
+	begin := p.before(r, lo) * r.item.Bytes()
+	return p.row(r, fields[0], lo)[begin:][:int(r.lengths[lo])*r.item.Bytes()]
+}
+
+// before is how much of the padding of row i, or of each of its strips, stands in front of it.
+func (p pad) before(r *rows, i int) int {
+	if !p.Left {
+		return 0
+	}
+	return p.length(r) - int(r.lengths[i])/p.Strips
 }
 
 func (p pad) put(r *rows, fields [][]byte, i int, row []byte) {
+	size, before := r.item.Bytes(), p.before(r, i)
 	if p.BatchFirst {
 		strip := len(row) / p.Strips
 		for k := range p.Strips {
-			copy(p.row(r, fields[0], i*p.Strips+k), row[k*strip:(k+1)*strip])
+			copy(p.row(r, fields[0], i*p.Strips+k)[before*size:], row[k*strip:(k+1)*strip])
 		}
 		return
 	}
-	size := r.item.Bytes()
 	for k := range int(r.lengths[i]) {
-		copy(fields[0][(k*r.n+i)*size:], row[k*size:(k+1)*size])
+		copy(fields[0][((before+k)*r.n+i)*size:], row[k*size:(k+1)*size])
 	}
 }
 
 func (p pad) finish(r *rows, fields [][]byte, lo, hi int) {
 	size := r.item.Bytes()
 	for i := lo; i < hi; i++ {
+		begin := p.before(r, i)
+		end := begin + int(r.lengths[i])/p.Strips
 		if p.BatchFirst {
 			for k := range p.Strips {
-				p.fill(p.row(r, fields[0], i*p.Strips+k)[int(r.lengths[i])/p.Strips*size:])
+				row := p.row(r, fields[0], i*p.Strips+k)
+				p.fill(row[:begin*size])
+				p.fill(row[end*size:])
 			}
 			continue
 		}
-		for k := int(r.lengths[i]); k < p.length(r); k++ {
-			p.fill(fields[0][(k*r.n+i)*size:][:size])
+		for k := range p.length(r) {
+			if k < begin || k >= end {
+				p.fill(fields[0][(k*r.n+i)*size:][:size])
+			}
 		}
 	}
 	if p.Lengths {

@@ -246,7 +246,7 @@ func rowLayout(n node, field Field, number bool) RowLayout {
 }
 
 func padRows(f *fields, field Field) PadRows {
-	p := PadRows{BatchFirst: f.get("batch_first").bool(), Lengths: f.get("lengths").bool()}
+	p := PadRows{BatchFirst: f.get("batch_first").bool(), Lengths: f.get("lengths").bool(), Left: f.get("left").bool()}
 	p.MultipleOf = int(f.get("multiple_of").int(1, math.MaxInt32))
 	strips := f.get("strips")
 	p.Strips = int(strips.int(1, math.MaxInt32))

@@ -136,6 +136,7 @@ type PadRows struct {
 	Value      []byte // one number of what is missing
 	MultipleOf int    // the longest row is padded to a multiple of this, at least 1
 	Lengths    bool   // the rows' lengths are a field too
+	Left       bool   // what is missing stands in front of a row, not behind it
 	// Strips are how many equal parts each row of numbers has, one after the other, of which each is padded: an array
 	// that differs in its last extent is so many of them. Lengths are those of a part. At least 1; more go with
 	// BatchFirst.

@@ -98,7 +98,7 @@ const stack = `"ragged": false, "views": [{"skip": 0, "drop": 0, "front": "", "b
 const arrayPlan = `{"version": 1, "source": {"kind": "array",
 	"fields": [{"dtype": "int32", "shape": [2], "stored": "int32", ` + stack + `}, {"dtype": "uint8", "shape": [], "stored": "uint8", ` + stack + `},
 	{"dtype": "int32", "shape": [], "stored": "int32", "ragged": true, "views": [{"skip": 0, "drop": 0, "front": "", "back": "", "layout": {"kind": "pad",
-	"batch_first": true, "value": "CQAAAA==", "multiple_of": 2, "strips": 1, "lengths": true}}]}]},
+	"batch_first": true, "value": "CQAAAA==", "multiple_of": 2, "strips": 1, "lengths": true, "left": false}}]}]},
 	"parts": [{"count": 4, "transforms": [], "table": ""}], "output": null, "rng": null, "pillow": null, "seek_index": null}`
 
 // photo writes a small PNG whose bytes are told by n, and returns its path and its planes.

@@ -128,7 +128,10 @@ func model(l plan.RowLayout, rows [][]byte, lengths []int64, size int) (fields [
 		}
 		var values []byte
 		add := func(i int, k int64) {
-			if k < lengths[i] {
+			if l.Left {
+				k -= longest - lengths[i]
+			}
+			if 0 <= k && k < lengths[i] {
 				values = append(values, rows[i][int(k)*size:int(k+1)*size]...)
 				return
 			}
@@ -174,7 +177,7 @@ func TestStripsArePaddedAsRowsAre(t *testing.T) {
 		strips, n := 2+random.IntN(4), 1+random.IntN(6)
 		whole := table{field: plan.Field{Spec: tensor.Spec{DType: tensor.Int16}, Ragged: true}}
 		apart := table{field: whole.field}
-		layout := plan.PadRows{BatchFirst: true, Value: []byte{7, 1}, MultipleOf: 1 + random.IntN(3), Lengths: true}
+		layout := plan.PadRows{BatchFirst: true, Value: []byte{7, 1}, MultipleOf: 1 + random.IntN(3), Lengths: true, Left: random.IntN(2) == 0}
 		for i := range n {
 			length := random.IntN(9)
 			noise := sourcetest.Noise(2*strips*length, uint64(i))
@@ -209,7 +212,7 @@ func TestRowsLieAsTheirLayoutSays(t *testing.T) {
 		made := newTable(random, dtype, random.IntN(3) > 0)
 		layouts := []plan.RowLayout{
 			plan.PadRows{BatchFirst: random.IntN(2) == 0, Value: sourcetest.Noise(dtype.Size(), 7),
-				MultipleOf: 1 + random.IntN(5), Strips: 1, Lengths: random.IntN(2) == 0},
+				MultipleOf: 1 + random.IntN(5), Strips: 1, Lengths: random.IntN(2) == 0, Left: random.IntN(2) == 0},
 			plan.JaggedRows{}, plan.PackRows{},
 		}
 		if !made.field.Ragged {

@@ -62,7 +62,7 @@ var images = `{"version": 1,
 
 const arrays = `{"version": 1,
  "source": {"kind": "array", "fields": [{"dtype": "float32", "shape": [3, 4], "stored": "float32", "ragged": false, "views": [{"skip": 0, "drop": 0, "front": "", "back": "", "layout": {"kind": "stack"}}]}, {"dtype": "int64", "shape": [], "stored": "uint16", "ragged": true, "views": [
-   {"skip": 0, "drop": 1, "front": "AgAAAAAAAAADAAAAAAAAAA==", "back": "", "layout": {"kind": "pad", "batch_first": true, "value": "AQAAAAAAAAA=", "multiple_of": 8, "strips": 1, "lengths": true}},
+   {"skip": 0, "drop": 1, "front": "AgAAAAAAAAADAAAAAAAAAA==", "back": "", "layout": {"kind": "pad", "batch_first": true, "value": "AQAAAAAAAAA=", "multiple_of": 8, "strips": 1, "lengths": true, "left": true}},
    {"skip": 1, "drop": 0, "front": "", "back": "", "layout": {"kind": "jagged"}}, {"skip": 0, "drop": 0, "front": "", "back": "", "layout": {"kind": "pack"}},
    {"skip": 0, "drop": 0, "front": "", "back": "", "layout": {"kind": "documents", "tokens": 5, "eos": 7}}]}]},
  "parts": [{"count": 7, "transforms": [], "table": ""}],
@@ -251,7 +251,7 @@ func TestAnArrayPlanIsReadWhole(t *testing.T) {
 				Views: []plan.View{{Layout: plan.StackRows{}}}},
 			{Spec: tensor.Spec{DType: tensor.Int64, Shape: tensor.Shape{}}, Stored: tensor.Uint16, Ragged: true,
 				Views: []plan.View{
-					{Drop: 1, Front: []byte{2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0}, Layout: plan.PadRows{BatchFirst: true, Value: []byte{1, 0, 0, 0, 0, 0, 0, 0}, MultipleOf: 8, Strips: 1, Lengths: true}},
+					{Drop: 1, Front: []byte{2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0}, Layout: plan.PadRows{BatchFirst: true, Value: []byte{1, 0, 0, 0, 0, 0, 0, 0}, MultipleOf: 8, Strips: 1, Lengths: true, Left: true}},
 					{Skip: 1, Layout: plan.JaggedRows{}},
 					{Layout: plan.PackRows{}},
 					{Layout: plan.DocumentRows{Tokens: 5, EOS: &eos}},

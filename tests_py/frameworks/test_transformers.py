@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import training
@@ -91,3 +93,124 @@ def test_training_and_evaluation_are_the_same(root: Path, tmp_path: Path, num_wo
         explained = loader.explain()
         assert "as_pixel_values" in str(explained) or "worker_init_fn" in str(explained)
         assert explained.native, "what is not lowered is traced"
+
+
+# Of texts
+
+SPECIAL = ("[PAD]", "[UNK]", "[MASK]")
+
+
+def tokenizer() -> Any:
+    tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is not installed")
+    words = {word: number for number, word in enumerate([*SPECIAL, *(f"w{n}" for n in range(61))])}
+    model = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token="[UNK]"))
+    names = dict(zip(("pad_token", "unk_token", "mask_token"), SPECIAL, strict=True))
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=model, **names)
+
+
+def texts(labels: str) -> dict[str, list[Any]]:
+    """Columns of 26 tokenized texts, and their lengths."""
+    noise = np.random.default_rng(0)
+    rows = [noise.integers(3, 64, noise.integers(2, 11)).tolist() for _ in range(26)]
+    columns: dict[str, list[Any]] = {"input_ids": rows, "attention_mask": [[1] * len(row) for row in rows]}
+    if labels == "number":
+        columns["label"] = [len(row) % 3 for row in rows]
+    if labels == "tokens":
+        columns["labels"] = [[token % 3 for token in row] for row in rows]
+    return columns
+
+
+class Encodings(torch.utils.data.Dataset[Any]):
+    """A dataset in memory, as Hugging Face's documentation has it."""
+
+    def __init__(self, columns: dict[str, list[Any]]) -> None:
+        self.labels = columns.pop("label")
+        self.encodings = columns
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __getitem__(self, index: int) -> Any:
+        item = {key: torch.tensor(value[index]) for key, value in self.encodings.items()}
+        item["labels"] = torch.tensor(self.labels[index])
+        return item
+
+
+class Reader(nn.Module):
+    """The smallest BERT with one of its heads."""
+
+    def __init__(self, head: str) -> None:
+        super().__init__()
+        torch.manual_seed(1)
+        config = transformers.BertConfig(
+            vocab_size=64, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8, num_labels=3
+        )
+        self.network = getattr(transformers, head)(config)
+        self.seen = training.Seen()
+
+    def forward(self, input_ids: Any, attention_mask: Any = None, labels: Any = None) -> Any:
+        out = self.network(input_ids=input_ids, attention_mask=attention_mask, labels=labels)
+        self.seen.step([input_ids, attention_mask, labels], out.loss)
+        return out
+
+
+def table(labels: str) -> Any:
+    return pytest.importorskip("datasets", reason="datasets is not installed").Dataset.from_dict(texts(labels))
+
+
+OF_TEXTS: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
+    "sequences": (
+        "BertForSequenceClassification", lambda: table("number"), lambda t: transformers.DataCollatorWithPadding(t)
+    ),
+    "own dataset": (
+        "BertForSequenceClassification",
+        lambda: Encodings(texts("number")),
+        lambda t: transformers.DataCollatorWithPadding(t),
+    ),
+    "tokens": (
+        "BertForTokenClassification",
+        lambda: table("tokens"),
+        lambda t: transformers.DataCollatorForTokenClassification(t),
+    ),
+    "masked": ("BertForMaskedLM", lambda: table(""), lambda t: transformers.DataCollatorForLanguageModeling(t)),
+    "causal": (
+        "BertLMHeadModel", lambda: table(""), lambda t: transformers.DataCollatorForLanguageModeling(t, mlm=False)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("num_workers", [0, 2])
+@pytest.mark.parametrize("name", OF_TEXTS)
+def test_training_on_texts_is_the_same_and_wholly_in_go(name: str, tmp_path: Path, num_workers: int) -> None:
+    head, dataset, collator = OF_TEXTS[name]
+
+    def train() -> training.Seen:
+        model = Reader(head)
+        whole = dataset()
+        transformers.Trainer(
+            model,
+            transformers.TrainingArguments(
+                output_dir=str(tmp_path),
+                num_train_epochs=2,
+                per_device_train_batch_size=5,
+                per_device_eval_batch_size=7,
+                eval_strategy="epoch",
+                save_strategy="no",
+                report_to=[],
+                use_cpu=True,
+                disable_tqdm=True,
+                dataloader_num_workers=num_workers,
+                dataloader_persistent_workers=num_workers > 0,
+            ),
+            data_collator=collator(tokenizer()),
+            train_dataset=whole,
+            eval_dataset=whole,
+            callbacks=[Watching(model.seen)],
+        ).train()
+        return model.seen
+
+    seen = training.same_with_both(train)
+    assert len(seen.steps) == 2 * (6 + 4)
+    for loader in seen.loaders:
+        assert loader.explain().native, loader.explain()

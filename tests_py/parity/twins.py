@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import random
 import warnings
+from collections import UserDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import FunctionType
@@ -151,7 +152,7 @@ def bits(batch: Any) -> Any:
         return type(batch).__name__, str(batch.dtype), batch.shape, batch.strides, batch.tobytes()
     if isinstance(batch, list | tuple):
         return type(batch).__name__, [bits(item) for item in batch]
-    if isinstance(batch, dict):
+    if isinstance(batch, dict | UserDict):
         return type(batch).__name__, [(name, bits(item)) for name, item in batch.items()]
     return type(batch).__name__, batch
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .finish import Finish
     from .own_collate import OwnCollate
     from .pipeline import Pipeline
+    from .token_collate import Masking
 
 __all__ = [
     "Explanation", "Lowered", "Plan", "Refusal", "Row",
@@ -107,7 +108,7 @@ class Plan:
         return self.script is not None or any(lowered is not None and lowered.random for _, lowered in self.parts)
 
     @functools.cached_property
-    def after(self) -> Finish | None:
+    def after(self) -> Finish | Masking | None:
         """What Python does with a batch that Go made."""
         return None if self.collation is None else self.collation.after
 

@@ -26,7 +26,7 @@ import torch
 
 from .. import _cores
 from .bytecode import UnreadableError
-from .collation import stands, surroundings
+from .collation import Lists, stands, surroundings
 from .datasets.own import is_of_library, variable
 from .finish import function_of, keeps
 from .harmless import FUNCTIONS, IN_PLACE, LIBRARIES, NAMES, PLAIN, REACHING, Changes, codes_of
@@ -51,6 +51,7 @@ class Called:
     took_s = 0.0
 
     plain, own, after = False, False, None
+    takes_lists: Lists = ""
     note = ""
 
     def __init__(self, given: Any, why: Refusal) -> None:

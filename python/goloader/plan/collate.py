@@ -18,6 +18,7 @@ from .look import name_of
 from .originals import is_original
 from .own_collate import OwnCollate
 from .refusal import Refusal, RefusalError, granted
+from .token_collate import TokenCollate
 
 _TENSOR = torch.empty(0)
 _METHODS = ("__call__", "join", "_put", "_is_field", "_fields_in")
@@ -87,12 +88,15 @@ def _read(loader: Any) -> OwnCollate | Collation | Called:
     if known is None or known.given is not loader.collate_fn or not known.unchanged():
         try:
             given = loader.collate_fn
-            known = _own_ones[loader] = (FastCollate if FastCollate.takes(given) else OwnCollate)(given)
+            kinds = (kind for kind in (FastCollate, TokenCollate) if kind.takes(given))
+            known = _own_ones[loader] = next(kinds, OwnCollate)(given)
         except RefusalError as refused:
             try:
                 return finishing(loader, refused.refusal)
             except RefusalError as other:
                 return calling(loader, other.refusal)
+    if isinstance(known, TokenCollate) and known.after is not None:
+        known.after.check(loader)
     return known
 
 

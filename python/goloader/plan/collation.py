@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -22,6 +22,10 @@ from .structure import Structure, collated, collator, count
 
 if TYPE_CHECKING:
     from .finish import Finish
+
+
+# Which lists of numbers in samples are rows to what puts them together: none, those that differ in length, or all.
+Lists = Literal["", "uneven", "all"]
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,7 @@ class Collation:
     around: tuple[Any, ...] = field(default_factory=lambda: surroundings())
 
     own = False
+    takes_lists: ClassVar[Lists] = ""
     note = ""
 
     @property

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.utils.data import default_collate
 
-from .collation import stands, surroundings
+from .collation import Lists, stands, surroundings
 from .look import name_of
 from .originals import is_original
 from .own_collate import OwnCollate
@@ -26,6 +26,7 @@ class FastCollate(OwnCollate):
     Raises RefusalError for a function that timm's file does not have so.
     """
 
+    takes_lists: Lists = ""
     note = "timm's, whose batches Go makes as they are"
 
     def __init__(self, given: Any) -> None:

@@ -7,6 +7,7 @@ module, a proxy, a Mock, a property, a metaclass. What is found here is found in
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Collection
 from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType
 from typing import Any
@@ -67,6 +68,18 @@ def attribute(thing: object, name: str, default: Any = None) -> Any:
 def own(thing: object) -> dict[str, Any]:
     """An object's own attributes; none of a class, or where somebody computes them."""
     return {} if issubclass(type(thing), type) else _own(_mro(type(thing)), thing)
+
+
+def entries(thing: object) -> Any:
+    """The dict of a transformers' BatchEncoding, which passes on what is asked of it by name; else the thing itself."""
+    kind = type(thing)
+    if _qualname(kind) != "BatchEncoding" or vars(sys.modules.get(_ENCODINGS, sys)).get("BatchEncoding") is not kind:
+        return thing
+    data = _own(_mro(kind), thing).get("data")
+    return data if type(data) is dict else thing
+
+
+_ENCODINGS = "transformers.tokenization_utils_base"
 
 
 def attributes(thing: object) -> Collection[Any]:

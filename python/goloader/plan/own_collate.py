@@ -39,7 +39,7 @@ from .bytecode import (
     UnreadableError,
     parts_of,
 )
-from .collation import is_channels_last, padding, stacked, stands, surroundings
+from .collation import Lists, is_channels_last, padding, stacked, stands, surroundings
 from .datasets.own import OwnCode, is_plain
 from .look import in_class, name_of
 from .originals import is_original
@@ -113,6 +113,7 @@ class OwnCollate:
     """As plan.collation's Collation. Raises RefusalError for code that is not understood."""
 
     plain, own, after = False, True, None
+    takes_lists: Lists = "uneven"
     note = "compiled from its bytecode"
 
     def __init__(self, given: Any) -> None:
@@ -148,6 +149,7 @@ class OwnCollate:
         try:
             ragged = {number: _axis(each) for each in fields for view in each.views for number in view.columns}
             compiler = _Compiler(self.code, _sample(structure, sample, listed, ragged), exact=bool(fields))
+            compiler.check_lists(fields)
             make = compiler.made(reading.result)
             for loose in reading.loose:
                 compiler.value(loose)
@@ -173,7 +175,7 @@ class OwnCollate:
 
 @dataclass(frozen=True)
 class _Leaf:
-    """A field of a sample: a tensor, an array, or a number.
+    """A field of a sample: a tensor, an array, a list of ints, or a number.
 
     sample  of it, of the first sample
     front   items that are put in front of it, and
@@ -197,7 +199,27 @@ class _Leaf:
 
     @property
     def dimensions(self) -> int:
-        return self.sample.ndim if self.is_tensor or type(self.sample) is np.ndarray else 0
+        return 1 if self.is_list else self.sample.ndim if self.is_tensor or type(self.sample) is np.ndarray else 0
+
+    @property
+    def is_list(self) -> bool:
+        return type(self.sample) is list
+
+    def as_tensor(self) -> _Leaf:
+        """The same, of a list, in torch.tensor."""
+        return replace(self, sample=torch.tensor(self.sample))
+
+
+@dataclass(frozen=True)
+class _Same:
+    """A tensor of one number for each sample, as long as a field.
+
+    like  the field
+    """
+
+    like: _Leaf
+    number: int
+    dtype: torch.dtype
 
 
 @dataclass(frozen=True)
@@ -304,7 +326,7 @@ class _Known:
 
 # Samples a batch from which Go is faster than torch in one process, by what is done with their fields: a crossing takes
 # 50 us, and rows of a list are each looked at before a batch, as a user may have changed them.
-PAYS_FROM = {"stacked": 24, "joined": 96, "beside": 8}
+PAYS_FROM = {"stacked": 24, "joined": 96, "beside": 8, "lists": 8}
 
 # What may be the same for all batches: nothing that can change while it stays the same object.
 _CONSTANTS = (int, float, bool, str, type(None), type(...), torch.dtype, torch.device)
@@ -324,6 +346,14 @@ class _Compiler:
         self._ordered: set[int] = set()
         self._measured: dict[_Leaf, tuple[RowLayout, int] | None] = {}
         self._batch = _Rows(sample)
+
+    def check_lists(self, fields: Sequence[Field]) -> None:
+        """Raises UnreadableError for lists of which torch makes tensors of several dtypes: of empty ones."""
+        lists = {leaf.number for leaf in _leaves(self._batch.item) if leaf.is_list}
+        for each in fields:
+            lengths = [array.lengths for array in each.arrays if array.lengths is not None]
+            if lists.intersection(*(view.columns for view in each.views)) and any(0 in each for each in lengths):
+                raise UnreadableError("gets lists that are empty")
 
     def value(self, expression: Expression) -> Any:
         """What is known of an expression. Raises UnreadableError."""
@@ -416,7 +446,7 @@ class _Compiler:
                 return self._filled(expression)
             case Attribute(owner=owner, name="shape"):
                 leaf = self.value(owner)
-                if isinstance(leaf, _Picked) or (isinstance(leaf, _Leaf) and leaf.dimensions):
+                if isinstance(leaf, _Picked) or (isinstance(leaf, _Leaf) and leaf.dimensions and not leaf.is_list):
                     return _Shape(leaf)
             case Binary(operator=name, left=left, right=right) if name in _OPERATORS:
                 sides = list(map(self.value, (left, right)))
@@ -577,7 +607,7 @@ class _Compiler:
         value = self.value(expression)
         if isinstance(value, _Known) and type(value.value) in (str, torch.device):
             return str(value.value) == "cpu"
-        return not isinstance(value, _Leaf | _Number | _Scalar | _Position | _Shape | _Picked | _Place)
+        return not isinstance(value, _Leaf | _Same | _Number | _Scalar | _Position | _Shape | _Picked | _Place)
 
     def _column(self, leaf: _Leaf, layout: RowLayout) -> Callable[[_Columns], Any]:
         number = self._layouts.setdefault((leaf, layout), len(self._layouts))
@@ -672,6 +702,19 @@ class _Compiler:
             raise self._unknown(expression)
         lengths = self.length(leaf)
         return _Made(lambda columns: len(lengths.each(columns)))
+
+    def padded(self, same: _Same, first: bool, value: Any) -> _Made:
+        """pad_sequence of tensors that are each as long as a field."""
+        lengths = self.length(same.like)
+        kept = torch.full((1,), value, dtype=same.dtype)
+
+        def make(columns: _Columns) -> Any:
+            each = torch.tensor(lengths.each(columns))
+            inside = torch.arange(int(each.max())) < each[:, None]
+            whole = torch.where(inside, torch.full((1,), same.number, dtype=same.dtype), kept)
+            return whole if first else whole.t().clone(memory_format=torch.contiguous_format)
+
+        return _Made(make)
 
     def _filled(self, expression: Filled) -> _Fresh:
         """A tensor that a loop fills with rows, or with numbers."""
@@ -776,6 +819,8 @@ class _Compiler:
         if any(leaf.front or leaf.back for leaf, _ in self._layouts):
             return PAYS_FROM["beside"]
         joined = any(layout is not STACKED for _, layout in self._layouts)
+        if any(leaf.is_list for leaf in _leaves(self._batch.item)):
+            return PAYS_FROM["lists"]
         return PAYS_FROM["joined" if joined else "stacked"]
 
     def measure(self) -> None:
@@ -796,7 +841,7 @@ class _Compiler:
         plain = len(values) == len(known) and not expression.options
         if isinstance(value, _Picked) and name == "size" and plain and len(values) == 1:
             return self.extent(value, values[0], expression)
-        if isinstance(value, _Leaf):
+        if isinstance(value, _Leaf) and not value.is_list:
             if name == "size" and plain and value.dimensions and len(values) == 1:
                 return self.extent(value, values[0], expression)
             if name == "size" and value.dimensions and not known and not expression.options:
@@ -1020,7 +1065,8 @@ _INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 def _pad(compiler: _Compiler, call: Call, arguments: Any, options: Any) -> Any:
     names = ("sequences", "batch_first", "padding_value", "padding_side")
     item, given = _bound(compiler, names, arguments, options)
-    if not isinstance(item, _Leaf) or not item.is_tensor or not item.dimensions or item.row:
+    same = isinstance(item, _Same)
+    if not same and (not isinstance(item, _Leaf) or not item.is_tensor or not item.dimensions or item.row):
         return None
     first, value = given.get("batch_first", False), given.get("padding_value", 0.0)
     if (
@@ -1029,6 +1075,8 @@ def _pad(compiler: _Compiler, call: Call, arguments: Any, options: Any) -> Any:
         or given.get("padding_side", "right") != "right"
     ):
         return None
+    if same:
+        return compiler.padded(item, first, value)
     if item.listed:
         return compiler.of_list(item, lambda rows: pad_sequence(rows, first, value))
     dtype = str(item.sample.dtype).removeprefix("torch.")
@@ -1051,6 +1099,8 @@ def _tensor(compiler: _Compiler, call: Call, arguments: Any, options: Any) -> An
         if compiler.means(call.function) is not torch.tensor:  # others warn of arrays that cannot be written
             return None
         return replace(value, sample=torch.tensor(value.sample))
+    if isinstance(value, _Leaf) and value.is_list and known in ({}, {"dtype": torch.int64}) and not value.listed:
+        return value.as_tensor()
     item = value.item if isinstance(value, _Rows) else None
     if isinstance(item, _Leaf) and item.is_tensor and not item.dimensions:
         numbers, dtype = compiler.each(item, call), known.get("dtype") or item.sample.dtype
@@ -1063,12 +1113,26 @@ def _tensor(compiler: _Compiler, call: Call, arguments: Any, options: Any) -> An
 def _typed(compiler: _Compiler, call: Call, arguments: Any, options: Any) -> Any:
     """torch.LongTensor of numbers, or of a size."""
     value = compiler.value(arguments[0]) if len(arguments) == 1 and not options else None
+    if isinstance(value, _Leaf) and value.is_list and not value.listed:
+        return value.as_tensor() if compiler.means(call.function) is torch.LongTensor else None
     if isinstance(value, _Rows) and isinstance(value.item, _Number | _Leaf):
         made = compiler.done(compiler.means(call.function), call, arguments)
         return replace(made, rows=isinstance(value.item, _Number))
     if any(isinstance(each, Display) for each in arguments):
         return None  # what is in it
     return _sized(compiler, call, arguments, options)
+
+
+def _like(compiler: _Compiler, call: Call, arguments: Any, options: Any) -> Any:
+    """torch.ones_like and torch.zeros_like of a sequence of numbers."""
+    leaf = compiler.value(arguments[0]) if len(arguments) == 1 and {*options} <= {"dtype"} else None
+    given = [compiler.value(each) for each in options.values()]
+    if not isinstance(leaf, _Leaf) or not leaf.is_tensor or leaf.dimensions != 1:
+        return None
+    if leaf.listed or leaf.row or leaf.front or leaf.back or not all(isinstance(each, _Known) for each in given):
+        return None
+    dtype = given[0].value if given else leaf.sample.dtype
+    return _Same(leaf, int(compiler.means(call.function) is torch.ones_like), dtype)
 
 
 def _sized(compiler: _Compiler, call: Call, arguments: Any, options: Any) -> Any:
@@ -1244,10 +1308,12 @@ _RULES: dict[Any, _Rule] = {
     torch.concat: _cat,
     torch.empty: _sized,
     torch.ones: _sized,
+    torch.ones_like: _like,
     torch.sort: _sort,
     torch.stack: _stack,
     torch.tensor: _tensor,
     torch.zeros: _sized,
+    torch.zeros_like: _like,
     tuple: _kept(tuple),
     zip: _zip,
 }

@@ -27,6 +27,7 @@ from .paths import Files
 from .refusal import Refusal, RefusalError, SourceRefusal, granted
 from .rows import FIELDS_MAX
 from .structure import collator
+from .token_collate import TokenCollate
 
 if TYPE_CHECKING:
     from .collation import Collation
@@ -51,11 +52,12 @@ def _made(loader: Any) -> Plan:
     if isinstance(collation, Refusal):
         return granted(collation)
     lists = loader.num_workers > 0 or not collation.plain
-    samples = granted(datasets.lower(loader.dataset, lists=lists, workers=loader.num_workers, size=loader.batch_size))
+    workers, size, rows = loader.num_workers, loader.batch_size, collation.takes_lists
+    samples = granted(datasets.lower(loader.dataset, lists=lists, rows=rows, workers=workers, size=size))
     after = collation.after
     if isinstance(samples, datasets.Scripts) and after is None:
         return _make_scripts(loader, samples, collation)
-    if isinstance(samples, datasets.Arrays) and after is None:
+    if isinstance(samples, datasets.Arrays) and (after is None or isinstance(collation, TokenCollate)):
         return _make_tensors(loader, samples, collation)
     if after is not None and not isinstance(samples, datasets.Images):
         return granted(after.why)
@@ -453,7 +455,8 @@ def _rows(
     if isinstance(collation, Called):
         made = [Row("collate", collation.name, "Python", "it is given samples, in this process", "COLLATE_CALLED")]
     if collation.after is not None:
-        made = [Row("collate", "default_collate", "Go"), _finished_row(collation.after)]
+        first = "tokenizer.pad" if isinstance(collation, TokenCollate) else "default_collate"
+        made = [Row("collate", first, "Go"), _finished_row(collation.after)]
     return Row("sampler", sampler, "Python", how), *stages, *made
 
 

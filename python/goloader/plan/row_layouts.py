@@ -56,6 +56,7 @@ class PadRows(RowLayout):
     """goloader.collate.Pad's.
 
     value    one number of what is missing, as it lies in memory
+    left     what is missing stands in front of a row
     extents  of a row's shape, -1 for the last one, which differs; () where the first does
     """
 
@@ -65,6 +66,7 @@ class PadRows(RowLayout):
     multiple_of: int
     lengths: bool
     extents: tuple[int, ...] = ()
+    left: bool = False
 
     def to_plan(self) -> dict[str, Any]:
         plan = super().to_plan()

@@ -57,7 +57,7 @@ _keys: weakref.WeakKeyDictionary[Plan, str] = weakref.WeakKeyDictionary()
 # Trials that have not been heard: to hear() is of use while there are some.
 running: dict[str, sandbox.Page] = {}
 
-_LIBRARIES = ("torch", "torchvision", "PIL", "numpy", "cv2", "albumentations")
+_LIBRARIES = ("torch", "torchvision", "PIL", "numpy", "cv2", "albumentations", "datasets", "transformers")
 
 
 def refused(loader: DataLoader[Any], plan: Plan) -> Refusal | None:

@@ -32,6 +32,7 @@ from typing import Any
 from torch.utils.data import Subset, TensorDataset
 
 from ...arrays import ArrayDataset, TokenDataset
+from ..collation import Lists
 from ..look import is_a
 from ..refusal import Refusal, RefusalError, SourceRefusal
 from . import arrays, files, hugging_face, masks, tokens
@@ -52,10 +53,13 @@ __all__ = ["IN_LISTS", "Arrays", "Images", "Part", "PixelPart", "Samples", "Scri
 FOREIGN_SHARE_MAX = 0.05
 
 
-def lower(dataset: Any, *, lists: bool = True, workers: int = 0, size: int | None = None) -> Samples | Refusal:
+def lower(
+    dataset: Any, *, lists: bool = True, rows: Lists = "", workers: int = 0, size: int | None = None
+) -> Samples | Refusal:
     """Where the samples of `dataset` are, or the reason why torch's own path has to load it.
 
     lists    whether samples that are in lists already are of any use
+    rows     which lists of numbers that samples have are rows
     workers  processes that torch's loader would have, and
     size     samples of a batch, which say whether to make samples ahead is of any use
     """
@@ -63,7 +67,7 @@ def lower(dataset: Any, *, lists: bool = True, workers: int = 0, size: int | Non
     while type(alone) is Subset:
         alone = alone.dataset
     try:
-        leaves = Leaves(lambda leaf: _known_or_kept(leaf, lists or leaf is not alone, workers, size))
+        leaves = Leaves(lambda leaf: _known_or_kept(leaf, lists or leaf is not alone, rows, workers, size))
         root = node(dataset, leaves)
         made = list(leaves.known.values())
         images = [column.spec in (Part, PairPart, PixelPart, PixelPairPart) for column in root.columns]
@@ -88,10 +92,10 @@ def lower(dataset: Any, *, lists: bool = True, workers: int = 0, size: int | Non
     return samples
 
 
-def _known_or_kept(dataset: Any, lists: bool, workers: int, size: int | None) -> Node:
+def _known_or_kept(dataset: Any, lists: bool, rows: Lists, workers: int, size: int | None) -> Node:
     """Raises RefusalError."""
     try:
-        return _leaf(dataset, lists=lists)
+        return _leaf(dataset, lists=lists, rows=rows)
     except RefusalError as refused:
         if refused.refusal.code != "CODE_UNREAD" or type(dataset) in (list, tuple):
             raise
@@ -99,7 +103,7 @@ def _known_or_kept(dataset: Any, lists: bool, workers: int, size: int | None) ->
     return Kept(dataset, why, workers=workers, size=size)
 
 
-def _leaf(dataset: Any, *, lists: bool) -> Node:
+def _leaf(dataset: Any, *, lists: bool, rows: Lists) -> Node:
     if is_a(dataset, TensorDataset):
         return Tensors(dataset)
     if is_a(dataset, ArrayDataset):
@@ -107,7 +111,7 @@ def _leaf(dataset: Any, *, lists: bool) -> Node:
     if is_a(dataset, TokenDataset):
         return tokens.Tokens(dataset)
     if hugging_face.is_table(dataset):
-        return hugging_face.Table(dataset)
+        return hugging_face.Table(dataset, rows=rows)
     wrapped = masks.wrapped(dataset)
     if wrapped is not None:
         return OpenedFiles(OwnCode(wrapped), dataset)
@@ -117,27 +121,27 @@ def _leaf(dataset: Any, *, lists: bool) -> Node:
         except RefusalError:
             # Its class is known, but something in it is the user's own: the code may say what.
             try:
-                return _of_code(dataset, lists=lists)
+                return _of_code(dataset, lists=lists, rows=rows)
             except RefusalError:
                 if type(dataset).__module__.partition(".")[0] != "torchvision":
                     raise
             raise
     if type(dataset) in (list, tuple):
-        return _computed(ListItems(dataset), lists=lists)
+        return _computed(ListItems(dataset), lists=lists, rows=rows)
     left = why_not(dataset)
     if left:
         raise SourceRefusal(name_of(dataset), left, "CLASS_LEFT")
-    return _of_code(dataset, lists=lists)
+    return _of_code(dataset, lists=lists, rows=rows)
 
 
-def _of_code(dataset: Any, *, lists: bool) -> Node:
+def _of_code(dataset: Any, *, lists: bool, rows: Lists) -> Node:
     """What the code of a dataset says. Raises RefusalError."""
     try:
         own = OwnCode(dataset)
         if opens_images(own):
             return OpenedFiles(own)
         if own.reading.asserted:
-            return _computed(own, lists=lists)
+            return _computed(own, lists=lists, rows=rows)
     except RefusalError:
         # An error that is raised again by who has it as an argument would keep its frames, and all that they hold.
         scripted = _scripted(dataset)
@@ -153,24 +157,24 @@ def _of_code(dataset: Any, *, lists: bool) -> Node:
         except RefusalError as error:
             refused = error.with_traceback(None)
     try:
-        return _computed(own, lists=lists)
+        return _computed(own, lists=lists, rows=rows)
     except RefusalError:
         if refused is None:
             raise
     raise refused  # what it says of images
 
 
-def _computed(own: OwnCode | ListItems, *, lists: bool) -> Node:
+def _computed(own: OwnCode | ListItems, *, lists: bool, rows: Lists) -> Node:
     """Raises RefusalError."""
     if not lists and in_lists(own):
         raise SourceRefusal(name_of(own.dataset), IN_LISTS, "IN_LISTS")
     # What is not understood shows before values are worked out for all indices, which takes long; but for files, of
     # which one does not show whether all are alike.
     if isinstance(own, OwnCode) and not any("load" in each.__code__.co_names for each in own.functions):
-        made = Computed(own, most=1)
+        made = Computed(own, most=1, rows=rows)
         if not made.works_ahead:
             return made
-    return Computed(own)
+    return Computed(own, rows=rows)
 
 
 def _scripted(dataset: Any) -> Node | None:

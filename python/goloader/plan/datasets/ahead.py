@@ -25,7 +25,7 @@ from ..bytecode import Expression, UnreadableError
 from ..paths import Files
 from ..refusal import RefusalError
 from ..rows import DIMENSIONS_MAX, Array, NpyFiles
-from .bases import Numbers, why_not_collated, why_not_numbers
+from .bases import Numbers, fit, why_not_collated, why_not_numbers
 from .columns import Columns
 from .integers import Integers
 from .own import ERRORS, ListItems, OwnCode, length_of
@@ -171,16 +171,7 @@ class TextsAhead(Ahead):
 
     def fit(self, dtype: str) -> bool:
         """Whether each is the same as a number of a type."""
-        if not len(self._numbers):
-            return True
-        low, high = int(self._numbers.min()), int(self._numbers.max())
-        if dtype.startswith("float"):
-            return max(-low, high) <= _EXACT[dtype] if dtype in _EXACT else False
-        return "int" in dtype and np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max
-
-
-# Integers up to which a float is equal to them.
-_EXACT = {"float32": 1 << 24, "float64": 1 << 53}
+        return fit(self._numbers, dtype)
 
 
 class TextAhead(Ahead):

@@ -57,7 +57,7 @@ class Base:
         self._kept: Indices | None = None
         # Of a list the items that are read, of an array those that others are taken by: what has to stay as it is.
         self._read: list[Integers] = []
-        self.piece: Tensor | NumpyArray | Stored | Numbers | Characters | Sequences
+        self.piece: Tensor | NumpyArray | Stored | Numbers | Uneven | Characters | Sequences
         try:
             listed = Listed(value, path) if self.is_list else None
             self.first = listed.elements[0] if listed is not None and listed.elements else None
@@ -74,10 +74,16 @@ class Base:
         self.stored = self.piece if isinstance(self.piece, Stored) else None
         if self.stored is not None:
             self.array = self.stored.alike()
+        elif isinstance(self.piece, Uneven):
+            self.array = None
         elif isinstance(self.piece, Numbers | Characters):
             self.array = self.piece.items
         elif isinstance(self.piece, Sequences):
             self.array = self.piece.alike()
+
+    def fit(self, dtype: str) -> bool:
+        """Whether each of the numbers in lists that differ in length is the same as a number of a type."""
+        return isinstance(self.piece, Uneven) and fit(self.piece.items, dtype)
 
     def reads(self, integers: Integers) -> None:
         """Items are taken by these."""
@@ -139,14 +145,17 @@ def _piece(value: Any) -> Tensor | NumpyArray | Stored:
     return NumpyArray(value)
 
 
-def _piece_of(listed: Listed) -> Numbers | Sequences:
+def _piece_of(listed: Listed) -> Numbers | Uneven | Sequences:
     """Raises RefusalError."""
     elements = listed.elements
     arrays = bool(elements) and is_a(elements[0], torch.Tensor, np.ndarray)
     if arrays:
         why = why_not_sequences(elements) or _why_not_mapped(elements) or why_not_collated(elements[0])
     elif elements and type(elements[0]) in (list, tuple):
-        why = _why_not_rows(elements) or why_not_numbers(list(chain.from_iterable(elements)))
+        uneven = Uneven.takes(elements)
+        why = "" if uneven else _why_not_rows(elements) or why_not_numbers(list(chain.from_iterable(elements)))
+        if uneven:
+            return Uneven(listed)
     else:
         why = why_not_numbers(elements)
     if why:
@@ -260,6 +269,55 @@ class Numbers:
             return now is not None
         kept = self._rows if rows is None else [self._rows[i] for i in rows]
         return all(len(one) == len(other) and all(map(is_, one, other)) for one, other in zip(now, kept, strict=True))
+
+
+class Uneven(Numbers):
+    """A list of lists of ints that differ in length, as an array of our own with all of them."""
+
+    in_one_piece = True
+    extents: tuple[int, ...] = ()
+
+    def __init__(self, listed: Listed) -> None:
+        self._listed = listed
+        elements = listed.elements
+        self._rows = list(map(tuple, elements)) if type(elements[0]) is list else None
+        lengths = np.fromiter(map(len, elements), np.int64, len(elements))
+        self.items = np.fromiter(chain.from_iterable(elements), np.int64, int(lengths.sum()))
+        whole = Array.of(self.items)
+        begins = 8 * (np.cumsum(lengths) - lengths)
+        room = self.items.nbytes
+        self.array = Array(whole.address, (len(lengths),), (0,), self.items, begins=begins, lengths=lengths, bytes=room)
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    @staticmethod
+    def takes(elements: list[Any]) -> bool:
+        """Whether elements of a list are such."""
+        if set(map(type, elements)) not in ({list}, {tuple}) or len(lengths := set(map(len, elements))) < 2:
+            return False
+        count = sum(map(len, elements))
+        whole = chain.from_iterable(elements)
+        return 0 not in lengths and count <= _NESTED_MAX and set(map(type, whole)) == {int} and _fit(elements)
+
+
+def _fit(lists: list[Any]) -> bool:
+    """Whether all numbers in lists fit an int64."""
+    return min(map(min, lists)) >= -(2**63) and max(map(max, lists)) < 2**63
+
+
+# Integers up to which a float is equal to them.
+_EXACT = {"float32": 1 << 24, "float64": 1 << 53}
+
+
+def fit(numbers: NDArray[np.int64], dtype: str) -> bool:
+    """Whether each is the same as a number of a type."""
+    if not len(numbers):
+        return True
+    low, high = int(numbers.min()), int(numbers.max())
+    if dtype.startswith("float"):
+        return max(-low, high) <= _EXACT[dtype] if dtype in _EXACT else False
+    return "int" in dtype and np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max
 
 
 class Records:

@@ -36,8 +36,9 @@ from ..bytecode import (
     UnreadableError,
     parts_of,
 )
-from ..collation import is_channels_last
+from ..collation import Lists, is_channels_last
 from ..originals import is_original
+from ..refusal import RefusalError
 from ..rows import DIMENSIONS_MAX, Array, Program
 from ..structure import Structure
 from .ahead import Ahead, NpyAhead, NumbersAhead, TextAhead, TextsAhead
@@ -48,6 +49,7 @@ from .cuts import Cut
 from .integers import INDEX, Domain, Integers
 from .own import ListItems, OwnCode
 from .program import Items, Writer
+from .sequences import Listed
 from .sources import check_settled
 from .stores import Group, StoredArray
 from .tensors import NAMES
@@ -67,8 +69,12 @@ class Computed(Node):
 
     open_ended = True
 
-    def __init__(self, own: OwnCode | ListItems, most: int | None = None) -> None:
-        """`most`: values are worked out ahead for so many indices, which shows mostly if the code is understood."""
+    def __init__(self, own: OwnCode | ListItems, most: int | None = None, rows: Lists = "") -> None:
+        """
+        most  values are worked out ahead for so many indices, which shows mostly if the code is understood
+        rows  which lists of numbers that samples have are rows
+        """
+        self.rows = rows
         self.dataset = own.dataset
         self._own = own
         self._most = most
@@ -137,7 +143,7 @@ class Computed(Node):
         leaf: _Leaf | TextAhead = (made := _Leaf(self))
         try:
             value = made.value(given)
-            if isinstance(value, _Record):
+            if isinstance(value, _Record) and not (self.rows == "all" and _are_numbers(value.sample)):
                 self._check_alike(value)
                 return self._structure(value.spread(given))
             made.give(given, value)
@@ -309,6 +315,18 @@ class Computed(Node):
         if not made.columns.negatives:
             self._domain.plain = False
 
+    def uneven(self, place: Expression, path: tuple[Any, ...]) -> Base | None:
+        """Lists of numbers that differ in length, in a list; None where they do not."""
+        if (place, path) in self._bases:
+            base = self._bases[place, path]
+            return base if base.array is None else None
+        try:
+            elements = Listed(self._own.value(place), path).elements
+        except RefusalError:
+            return None
+        lists = set(map(type, elements)) <= {list, tuple}
+        return self.base(place, path) if lists and len(set(map(len, elements))) > 1 else None
+
     def record(self, place: Expression) -> Any:
         """The first item of a list of lists, tuples or dicts; None of anything else."""
         value = self._own.value(place)
@@ -464,11 +482,14 @@ class _Leaf:
         """Makes a value the field. Raises UnreadableError."""
         if isinstance(value, Value) and type(value.sample) is _AnyLength:
             value.sample = value.sample.first
+        is_list = isinstance(value, Value) and type(value.sample) is list and self._node.rows and not value.constant
+        if is_list:
+            value.sample = np.array(value.sample)
         if not isinstance(value, Value) or not kind_of(value.sample):
             sample = value.sample if isinstance(value, Value) else value
             raise UnreadableError(f"gives {given}, a {type(sample).__qualname__}", given)
         self.sample = value.sample
-        self.given_type = type(value.sample)
+        self.given_type = list if is_list else type(value.sample)
         kind = kind_of(value.sample)
         if why := why_not_collated(value.sample):
             raise UnreadableError(f"gives {given}, which is {why}", given)
@@ -484,7 +505,7 @@ class _Leaf:
         self.inputs = [self.inputs[number] for number in kept]
         if len(self.items.shape) >= DIMENSIONS_MAX:
             raise UnreadableError(f"gives {given}, of too many dimensions", given)
-        self.kind = type(value.sample).__name__ if kind == "number" else kind
+        self.kind = "list" if is_list else type(value.sample).__name__ if kind == "number" else kind
 
     @property
     def memory(self) -> frozenset[int] | None:
@@ -854,6 +875,8 @@ class _Leaf:
         """What is at a place in an item of a list."""
         if type(first) not in (list, tuple, dict):
             return self._taken(self._node.base(place, path), rows)
+        if _are_numbers(first) and (uneven := self._node.uneven(place, path)) is not None:
+            return self._of_any_length(uneven, rows)
 
         def make() -> Items:
             return self._taken(self._node.base(place, path), rows).items
@@ -1021,6 +1044,11 @@ class _AnyLength:
 
     first: Any
     base: Any = None
+
+
+def _are_numbers(first: Any) -> bool:
+    """Whether it is a list of numbers that a batch may have as a row."""
+    return type(first) in (list, tuple) and set(map(type, first)) in ({int}, {float})
 
 
 def _looked_up(item: Expression, member: Expression) -> tuple[Expression, int | None]:

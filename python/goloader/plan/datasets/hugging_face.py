@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays.mapped import Map, maps
+from ..collation import Lists
 from ..originals import is_original, module_of
 from ..refusal import RefusalError, SourceRefusal
 from ..rows import Array
@@ -56,14 +57,15 @@ class Table(Node):
     any_integer = False
     tried = True
 
-    def __init__(self, dataset: Any) -> None:
+    def __init__(self, dataset: Any, *, rows: Lists = "") -> None:
+        """`rows`: which lists of numbers, as they are with the format None, are rows, too."""
         self.dataset = dataset
         self._given = _attributes(dataset)
         columns = [name for name in dataset._data.column_names if name in (dataset._format_columns or [name])]
         if not columns or not dataset._data.num_rows:
             raise _refusal("it is empty", "FIELDS")
         places = list(maps())
-        pieces = [_pieces(dataset, name, places) for name in columns]
+        pieces = [_pieces(dataset, name, places, rows=rows) for name in columns]
         index: Indices | None = None
         self.length = dataset._data.num_rows
         if dataset._indices is not None:
@@ -143,13 +145,14 @@ class _Piece:
         return self._file is not False and self._stat() == self._file
 
 
-def _pieces(dataset: Any, name: str, maps: Sequence[Map]) -> list[_Piece]:
+def _pieces(dataset: Any, name: str, maps: Sequence[Map], *, rows: Lists) -> list[_Piece]:
     """The rows of a column. Raises RefusalError."""
     column, form = dataset._data.column(name), dataset._format_type
     is_list = hasattr(column.type, "value_type")
     stored = _NUMBERS.get(str(column.type.value_type if is_list else column.type), "")
     dtype = _made(stored, form)
-    if not _is_plain(dataset._info.features[name]) or not stored or (is_list and (form is None or stored == "bool")):
+    as_is = is_list and (stored == "bool" or (form is None and not rows))
+    if not _is_plain(dataset._info.features[name]) or not stored or as_is:
         raise _refusal(f"its column {name!r} is of {column.type}, which only Python makes samples of", "FIELDS")
     if dtype != stored and not castable(dtype, stored):
         raise _refusal(f"its column {name!r} is of {column.type}", "FIELDS")

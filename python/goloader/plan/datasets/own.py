@@ -39,7 +39,7 @@ from ..bytecode import (
     extent_of,
     parts_of,
 )
-from ..look import in_class, in_classes, is_a, parents
+from ..look import entries, in_class, in_classes, is_a, parents
 from ..look import name_of as look_name
 from ..originals import is_original, module_of
 from ..refusal import RefusalError, SourceRefusal
@@ -246,7 +246,11 @@ class OwnCode:
 
         Raises UnreadableError where that cannot be seen without running anything.
         """
-        return self._stores.of(self._value(expression))
+        found = self._stores.of(self._value(expression))
+        seen = entries(found)
+        if seen is not found:
+            self._by_names = False  # another dict may take its place
+        return seen
 
     def _value(self, expression: Expression) -> Any:
         match expression:
@@ -422,7 +426,7 @@ class OwnCode:
             case Call(function=Name() as function, arguments=(of, kinds), options=()) if (
                 self.value(function) is isinstance
             ):
-                kind = of.kind if isinstance(of, Display) and of.kind in (list, tuple) else type(self.value(of))
+                kind = of.kind if isinstance(of, Display) and of.kind in (list, tuple) else type(self._value(of))
                 known = self.known(kinds)
                 known = known if type(known) is tuple else (known,)
                 if all(type(each) is type for each in known) and is_plain_kind(kind):
