@@ -12,7 +12,7 @@ import time
 import warnings
 import weakref
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from ctypes import byref, c_int32, c_int64
 from functools import cache, cached_property
 from typing import Any, NamedTuple, NoReturn, Protocol
@@ -171,9 +171,11 @@ class Core:
         if plan.seek_index is not None and plan.seek_index.path is not None:
             _settle_at_exit(self._lib)
 
-    def __del__(self) -> None:
+    # At interpreter exit the kernel is quicker, and this module's names may be gone.
+    def __del__(self, _exits: Callable[[], bool] = sys.is_finalizing) -> None:
         self._is_over = True
-        self.close_after_runs()
+        if not _exits():
+            self.close_after_runs()
 
     def begin_run(self) -> None:
         """A run of it has begun."""
@@ -280,7 +282,9 @@ class Run:
             _close(self._lib, self._handle, (self._core, self._lent))
             self._core.end_run()
 
-    __del__ = close
+    def __del__(self, _exits: Callable[[], bool] = sys.is_finalizing) -> None:
+        if not _exits():
+            self.close()
 
     def submit(
         self, rows: NDArray[np.int64], lent: Memory | None = None, seeds: NDArray[np.uint64] | None = None
@@ -639,9 +643,7 @@ class Augmentation:
 
 
 def _close(lib: _native.Library, handle: int, kept: object) -> None:
-    """Closes a handle; `kept` is what the core may still write into. At interpreter exit the kernel is quicker."""
-    if sys.is_finalizing():
-        return
+    """Closes a handle; `kept` is what the core may still write into."""
     # A status is of no use to anybody here: the handle is closed, or belongs to the parent of a fork.
     error = _native.Error()
     status = lib.gl_close(handle, byref(error))
