@@ -1,5 +1,5 @@
-"""Objects of remote stores that a user's class fetches by libraries: boto3, s3fs, fsspec, smart_open, requests, urllib.
-Nothing here imports these.
+"""Objects of remote stores that a user's class fetches by libraries: boto3, s3fs, fsspec, smart_open, requests, urllib,
+s3torchconnector. Nothing here imports these.
 
     io.BytesIO(self.s3.get_object(Bucket=self.bucket, Key=self.keys[index])["Body"].read())
 
@@ -18,7 +18,7 @@ from typing import Any
 from ..bytecode import Attribute, Call, Constant, Entered, Expression, Item, Mapping, UnreadableError, parts_of
 from ..originals import is_original
 from ..paths import Object
-from . import databases
+from . import connector, databases
 from .clients import Client
 from .own import OwnCode
 
@@ -67,6 +67,8 @@ def page_of(url: Any) -> Object:
 def file_path(own: OwnCode, opened: Expression) -> Expression | None:
     """The object that is open as a file, as an expression; None for other values. Raises UnreadableError."""
     call = opened.manager if isinstance(opened, Entered) else opened
+    if (read := reader_of(own, call)) is not None:
+        return _called(object_of, *read)
     match call:
         case Item(owner=Call(function=Attribute(owner=owner, name="get_object"), options=options) as asked, key=key):
             client = _client(own, owner)
@@ -111,6 +113,20 @@ def file_path(own: OwnCode, opened: Expression) -> Expression | None:
                     raise UnreadableError(f"reads URLs by {call}", call)
                 _check_opener()
                 return _called(page_of, None, url)
+    return None
+
+
+def reader_of(own: OwnCode, opened: Expression) -> tuple[Client, Expression, Expression] | None:
+    """The client, the bucket and the key of a file of s3torchconnector's; None for other values."""
+    match opened:
+        case Call(function=Attribute(owner=owner, name="get_object"), arguments=(bucket, key), options=options):
+            client, given = _client(own, owner), dict(options)
+            if client is None or client.takes != "reader":
+                return None
+            made = given.pop("reader_constructor", Constant(None, type(None)))
+            if given.keys() - {"object_info"} or not connector.gives_whole(own.means(made)):
+                raise UnreadableError(f"reads objects by {opened}", opened)
+            return client, bucket, key
     return None
 
 
