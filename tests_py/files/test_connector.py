@@ -179,7 +179,7 @@ def test_what_is_not_known_is_left_to_the_library(server: Server) -> None:
         (connector.S3MapDataset.from_objects(keys, transform=labelled, **where), "without force_path_style"),
         (Replaced.from_objects(keys, transform=labelled, **where), "goloader does not know"),
         (by(server, labelled, reader_constructor=custom), "reads objects by"),
-        (by(server, identity_of), "uses"),
+        (by(server, identity_of), "goloader does not know"),
     ):
         explanation = goloader.DataLoader(dataset).explain()
         assert not explanation.native

@@ -65,7 +65,31 @@ def page_of(url: Any) -> Object:
 
 
 def file_path(own: OwnCode, opened: Expression) -> Expression | None:
-    """The object that is open as a file, as an expression; None for other values. Raises UnreadableError."""
+    """The object that is open as a file, as an expression; None for other values. Raises UnreadableError, also where
+    one file is read more than once: what is read first is not read again."""
+    path = _file_path(own, opened)
+    if path is not None:
+        begun = _begun(opened)
+        reads = [each for each in own.reading.evaluated if isinstance(each, Call) and _reads(each, begun)]
+        if len({id(each) for each in reads}) > 1:
+            raise UnreadableError(f"reads {opened} more than once", opened)
+    return path
+
+
+def _begun(opened: Expression) -> Expression:
+    """What asks for the object of which a value is the file."""
+    while isinstance(opened, Item | Entered):
+        opened = opened.owner if isinstance(opened, Item) else opened.manager
+    return opened
+
+
+def _reads(call: Call, begun: Expression) -> bool:
+    """Whether the file of this very request is read by a call: by its read(), or as an argument."""
+    of = call.function.owner if isinstance(call.function, Attribute) and call.function.name == "read" else None
+    return any(each is not None and _begun(each) is begun for each in (of, *call.arguments))
+
+
+def _file_path(own: OwnCode, opened: Expression) -> Expression | None:
     call = opened.manager if isinstance(opened, Entered) else opened
     if (read := reader_of(own, call)) is not None:
         return _called(object_of, *read)
