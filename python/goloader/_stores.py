@@ -164,6 +164,16 @@ _Known = tuple[tuple[str, ...], tuple[tuple[str, int], ...]]
 _Who = tuple[str, tuple[tuple[str, str], ...]]
 
 
+def of_aws(profile: str | None) -> dict[str, str]:
+    """The settings of s3:// by a profile of the AWS tools; of None as the environment has them. Raises ValueError."""
+    if profile is None:
+        return settings(known())["s3://"]
+    store = STORES["s3://"]
+    found = dict.fromkeys(store.settings, "") | {"profile": profile}
+    _of_profile(found, *(path for path, _ in _known(store)[1]))
+    return found
+
+
 class Client(Protocol):
     """A client of the user's own: it says now what the Config of its store has in Go."""
 

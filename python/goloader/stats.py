@@ -145,8 +145,8 @@ class Stats:
     retries      number of reads that were repeated after a temporary error
     requests     number of requests that Go sent to remote stores; `hedged` is how many of them were second requests,
                  sent because the first was slow; `received` the bytes of all answers
-    all_decoded  bytes that a cache with hold="decoded" would need for all images, to judge by those that were decoded; 0
-                 if none were, or for a dataset whose images no cache keeps
+    all_decoded  bytes that a cache with hold="decoded" would need for all images, to judge by those that were decoded;
+                 0 if none were, or for a dataset whose images no cache keeps
     seek_hits    number of JPEG files with a seek index
     bad_samples  number of samples that on_error handled, by class of error, and those "quarantined" by an earlier run
     slowest      the samples that took Go longest, by the names of their files, the slowest first

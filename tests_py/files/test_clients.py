@@ -433,6 +433,34 @@ class Typed(Photos):
         return Image.open(io.BytesIO(answer["Body"].read())).convert("RGB")
 
 
+class Again(Photos):
+    """What was read is not there any more."""
+
+    def read(self, key: str) -> Any:
+        body = self.client.get_object(Bucket=self.bucket, Key=key)["Body"]
+        first = Image.open(io.BytesIO(body.read())).convert("RGB")
+        return first, Image.open(io.BytesIO(body.read())).convert("RGB")
+
+    def __getitem__(self, index: int) -> Any:
+        first, second = self.read(self.keys[index])
+        return self.transform(first), self.transform(second)
+
+
+class AgainOfAnswer(Again):
+    def read(self, key: str) -> Any:
+        answer = self.client.get_object(Bucket=self.bucket, Key=key)
+        first = Image.open(io.BytesIO(answer["Body"].read())).convert("RGB")
+        return first, Image.open(io.BytesIO(answer["Body"].read())).convert("RGB")
+
+
+@pytest.mark.parametrize("kind", [Again, AgainOfAnswer])
+def test_a_body_is_read_once(server: Server, kind: type[Photos]) -> None:
+    dataset = kind(client(server), names()[:1])
+    for loader in (goloader.DataLoader(dataset), data.DataLoader(dataset)):
+        with pytest.raises(Exception, match="cannot identify image file"):
+            next(iter(loader))
+
+
 @pytest.mark.parametrize("kind", [Paid, Typed])
 def test_code_that_asks_for_more_is_left_to_python(server: Server, kind: type[Photos]) -> None:
     check(Program(loader_of(kind(client(server)), batch_size=4), epochs=1), native=False)

@@ -4,7 +4,7 @@ To read what a dataset does, to load the library and to open a plan takes 10 to 
 take torch. So an epoch with num_workers=0 begins as torch's does, and its first batch comes when torch's would. Go
 takes over in the middle of an epoch where the rest would take torch longer than that, and as one begins where the last
 one took it longer; and once all epochs together have taken some ten times as long. Until then nothing of the loader is
-looked at.
+looked at but whether its files are in a store: of these Go makes the first batch, too.
 
 Few small rows make a batch that torch has sooner than Go is asked for it, and an epoch of few batches is over before Go
 has begun. So Go's first batches and epochs are timed, too.
@@ -19,14 +19,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from torch.utils.data import MapDataPipe
+from torch.utils.data import MapDataPipe, Subset
 
 from ... import _told
 from ..._beside import Beside
 from ...adapters.torch import DatasetKind
 from ...on_error import OnError
 from ...plan import Refusal, samplers
+from ...plan.datasets import connector
 from ...plan.look import is_a, name_of
+from ...plan.paths import Files
 from ...state import book
 from ...state.protocol import has_state
 from .. import sandbox
@@ -37,8 +39,9 @@ if TYPE_CHECKING:
 # The CPU time that is left of an epoch, as torch makes it, for which Go is asked; or, where it waits for files, the
 # time by the clock. What all epochs may have taken before Go is asked.
 _LEFT_S, _LEFT_CLOCK_S, _SPENT_S = 0.05, 0.5, 0.5
-# So many batches tell how long one takes, torch's and Go's; and so many epochs of Go's how long they take to begin.
-_BATCHES, _BATCHES_OF_GO, _EPOCHS_OF_GO = 8, 16, 4
+# So many batches tell how long one takes, torch's and Go's, or fewer that took so long by the clock, as of files in a
+# store; and so many epochs of Go's how long they take to begin.
+_BATCHES, _BATCHES_CLOCK_S, _BATCHES_OF_GO, _EPOCHS_OF_GO = 8, 0.1, 16, 4
 
 
 @dataclass
@@ -162,7 +165,16 @@ def _may_wait(loader: DataLoader[Any]) -> bool:
         and book.of(loader).resumed is None
         and not has_state(loader.dataset)
         and not is_a(loader.dataset, MapDataPipe)
+        and not in_store(loader.dataset)
     )
+
+
+def in_store(dataset: Any) -> bool:
+    """Whether the files of a dataset are in a remote store: of each, torch's way waits for an answer."""
+    while type(dataset) is Subset:
+        dataset = dataset.dataset
+    files = getattr(dataset, "__dict__", {}).get("samples")
+    return (type(files) is Files and files.remote) or connector.is_dataset(dataset)
 
 
 class Epoch:
@@ -206,7 +218,8 @@ class Epoch:
     def over(self) -> bool:
         """Whether Go is to be asked for the next batch."""
         known = self._known
-        if known.slower or not self.batches or (self.batches < _BATCHES and self.spent_s < _LEFT_S):
+        few = self.batches < _BATCHES and self.spent_s < _LEFT_S and self.clock_s < _BATCHES_CLOCK_S
+        if known.slower or not self.batches or few:
             return False
         if self._length is None and known.epoch <= self.batches:  # nobody knows what is left: as much again
             left = self.batches

@@ -12,6 +12,7 @@
                 ahead.py what is worked out for each index, and .npy files, program.py, arithmetic.py and integers.py
                 what is made of the items, and which they are
     fetched.py  objects of remote stores that code fetches by libraries, and clients.py by whom
+    connector.py  s3torchconnector's datasets and clients
     databases.py  environments of LMDB, and which values of them code takes
     script/     those that open several images, draw or branch, as a script of the core
     kept.py     those whose samples their own code makes, each once; pure.py functions that are called as they are
@@ -32,15 +33,18 @@ from typing import Any
 from torch.utils.data import Subset, TensorDataset
 
 from ...arrays import ArrayDataset, TokenDataset
+<<<<<<< HEAD
 from ..collation import Lists
+=======
+from ..bytecode import UnreadableError
 from ..look import is_a
 from ..refusal import Refusal, RefusalError, SourceRefusal
-from . import arrays, files, hugging_face, masks, tokens
+from . import arrays, connector, files, hugging_face, masks, tokens
 from .computed import Computed, in_lists
 from .kept import Kept
 from .known import why_not
 from .opened import OpenedFiles, opens_images
-from .own import ListItems, OwnCode
+from .own import ListItems, OwnCode, refusal
 from .pictures import PixelPairPart, PixelPart
 from .samples import IN_LISTS, Arrays, Images, PairPart, Part, Samples
 from .script import ScriptCode, Scripted, ScriptPart, Scripts
@@ -128,6 +132,11 @@ def _leaf(dataset: Any, *, lists: bool, rows: Lists) -> Node:
             raise
     if type(dataset) in (list, tuple):
         return _computed(ListItems(dataset), lists=lists, rows=rows)
+    if connector.is_dataset(dataset):
+        try:
+            connector.list_objects(dataset)
+        except UnreadableError as error:
+            raise refusal(dataset, str(error)) from None
     left = why_not(dataset)
     if left:
         raise SourceRefusal(name_of(dataset), left, "CLASS_LEFT")

@@ -37,7 +37,7 @@ class Client:
 
     name    among all, in URLs of objects: s3+NAME://bucket/key
     takes   what of it takes an object's name: "get_object" of a client; "open" of a file system of s3fs's, which takes
-            paths; "Object" of a resource, or of a bucket
+            paths; "Object" of a resource, or of a bucket; "reader" of s3torchconnector's (connector.py)
     bucket  of a bucket
 
     Raises UnreadableError for a client that does more.

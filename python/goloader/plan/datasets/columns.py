@@ -39,10 +39,22 @@ from ..bytecode import (
     own_parts,
     parts_of,
 )
-from ..look import is_a
+from ..look import in_class, is_a
 from . import databases, fetched, folders, frames, vectors
 from .own import OwnCode
-from .sources import FLOATS, INTS, NUMPY_INTS, PATHS, TEXTS, Stand, all_of, check_settled, stand
+from .sources import (
+    FIELD,
+    FLOATS,
+    INTS,
+    NUMPY_INTS,
+    PATHS,
+    TEXTS,
+    Stand,
+    all_of,
+    check_settled,
+    is_record,
+    stand,
+)
 from .tree import Indices
 
 
@@ -467,6 +479,12 @@ class Columns:
                 _check(expression, pair[:1], (*TEXTS, list, tuple) if sliced else (dict, list, tuple))
                 _check(expression, pair[1:], (slice,) if sliced else (*TEXTS, *INTS))
                 return _mapped(operator.getitem, pair, len(at))
+            case Attribute(owner=owner, name="key" | "bucket" as name) if (
+                read := fetched.reader_of(self._own, owner)
+            ) is not None:
+                return column(read[2] if name == "key" else read[1])
+            case Attribute(owner=owner, name=name) if _are_records(records := column(owner), name):
+                return _mapped(operator.attrgetter(name), [records], len(at))
             case Attribute(owner=owner, name=name) if name in _PATH_PROPERTIES:
                 paths = column(owner)
                 _check(expression, [paths], (PosixPath,))
@@ -516,6 +534,11 @@ class Columns:
                         _check(expression, given, types)
                         return _mapped(called, given, len(at))
         raise UnreadableError(f"does more than open a file and transform its image: it uses {expression}", expression)
+
+
+def _are_records(column: _Column, name: str) -> bool:
+    """Whether all values are of classes of namedtuple's, which have such a field."""
+    return all(is_record(kind) and type(in_class(kind, name)) is FIELD for kind in _types(column))
 
 
 def _first(found: list[Any]) -> Any:

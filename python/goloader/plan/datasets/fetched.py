@@ -1,5 +1,5 @@
-"""Objects of remote stores that a user's class fetches by libraries: boto3, s3fs, fsspec, smart_open, requests, urllib.
-Nothing here imports these.
+"""Objects of remote stores that a user's class fetches by libraries: boto3, s3fs, fsspec, smart_open, requests, urllib,
+s3torchconnector. Nothing here imports these.
 
     io.BytesIO(self.s3.get_object(Bucket=self.bucket, Key=self.keys[index])["Body"].read())
 
@@ -18,7 +18,7 @@ from typing import Any
 from ..bytecode import Attribute, Call, Constant, Entered, Expression, Item, Mapping, UnreadableError, parts_of
 from ..originals import is_original
 from ..paths import Object
-from . import databases
+from . import connector, databases
 from .clients import Client
 from .own import OwnCode
 
@@ -65,8 +65,34 @@ def page_of(url: Any) -> Object:
 
 
 def file_path(own: OwnCode, opened: Expression) -> Expression | None:
-    """The object that is open as a file, as an expression; None for other values. Raises UnreadableError."""
+    """The object that is open as a file, as an expression; None for other values. Raises UnreadableError, also where
+    one file is read more than once: what is read first is not read again."""
+    path = _file_path(own, opened)
+    if path is not None:
+        begun = _begun(opened)
+        reads = [each for each in own.reading.evaluated if isinstance(each, Call) and _reads(each, begun)]
+        if len({id(each) for each in reads}) > 1:
+            raise UnreadableError(f"reads {opened} more than once", opened)
+    return path
+
+
+def _begun(opened: Expression) -> Expression:
+    """What asks for the object of which a value is the file."""
+    while isinstance(opened, Item | Entered):
+        opened = opened.owner if isinstance(opened, Item) else opened.manager
+    return opened
+
+
+def _reads(call: Call, begun: Expression) -> bool:
+    """Whether the file of this very request is read by a call: by its read(), or as an argument."""
+    of = call.function.owner if isinstance(call.function, Attribute) and call.function.name == "read" else None
+    return any(each is not None and _begun(each) is begun for each in (of, *call.arguments))
+
+
+def _file_path(own: OwnCode, opened: Expression) -> Expression | None:
     call = opened.manager if isinstance(opened, Entered) else opened
+    if (read := reader_of(own, call)) is not None:
+        return _called(object_of, *read)
     match call:
         case Item(owner=Call(function=Attribute(owner=owner, name="get_object"), options=options) as asked, key=key):
             client = _client(own, owner)
@@ -111,6 +137,20 @@ def file_path(own: OwnCode, opened: Expression) -> Expression | None:
                     raise UnreadableError(f"reads URLs by {call}", call)
                 _check_opener()
                 return _called(page_of, None, url)
+    return None
+
+
+def reader_of(own: OwnCode, opened: Expression) -> tuple[Client, Expression, Expression] | None:
+    """The client, the bucket and the key of a file of s3torchconnector's; None for other values."""
+    match opened:
+        case Call(function=Attribute(owner=owner, name="get_object"), arguments=(bucket, key), options=options):
+            client, given = _client(own, owner), dict(options)
+            if client is None or client.takes != "reader":
+                return None
+            made = given.pop("reader_constructor", Constant(None, type(None)))
+            if given.keys() - {"object_info"} or not connector.gives_whole(own.means(made)):
+                raise UnreadableError(f"reads objects by {opened}", opened)
+            return client, bucket, key
     return None
 
 

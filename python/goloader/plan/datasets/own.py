@@ -70,10 +70,10 @@ _MISSING = (None, in_class(Dataset, "__getattr__"), in_class(torch.nn.Module, "_
 # Whose functions are known by what they are, and are not read through; so are those of Python's own library.
 _LIBRARIES = {
     "PIL", "aiobotocore", "albumentations", "boto3", "botocore", "cv2", "fsspec", "goloader", "h5py", "lmdb", "numpy",
-    "pandas", "requests", "s3fs", "skimage", "smart_open", "timm", "torch", "torchvision", "zarr",
+    "pandas", "requests", "s3fs", "s3torchconnector", "skimage", "smart_open", "timm", "torch", "torchvision", "zarr",
 }  # fmt: skip
-# Of these, whose functions are read through all the same.
-_READ_THROUGH = {"timm"}
+# Packages and modules of these, whose functions are read through all the same.
+_READ_THROUGH = {"timm", "s3torchconnector.s3map_dataset"}
 
 
 class ListItems:
@@ -556,7 +556,7 @@ def is_of_library(module: Any) -> bool:
 def is_left(function: FunctionType) -> bool:
     """Whether a function is known by what it is, and not read through."""
     module = str(function.__globals__.get("__name__"))
-    return is_of_library(module) and module.partition(".")[0] not in _READ_THROUGH
+    return is_of_library(module) and not _READ_THROUGH & {module, module.partition(".")[0]}
 
 
 def _check_installed(modules: tuple[str, ...]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict, defaultdict, namedtuple
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
@@ -16,7 +16,8 @@ import torch
 
 from ...arrays.mapped import is_shared
 from ..bytecode import UnreadableError
-from ..look import is_a
+from ..look import in_class, is_a, parents
+from .connector import is_info
 from .tree import Indices, alike, copied
 
 TEXTS = (str, np.str_)
@@ -27,6 +28,9 @@ FLOATS = (float, np.float64, np.float32, np.float16)
 
 # Of values that cannot change.
 _FIXED = {type(None), bool, bytes, *INTS, *FLOATS, *PATHS}
+
+# What gives a field of a namedtuple.
+FIELD = type(vars(namedtuple("_Field", "of"))["of"])
 
 # Of these, equal ones are the same.
 _EXACT = {type(None), bytes, str, PosixPath}
@@ -76,9 +80,17 @@ def stand(value: Any) -> Stand | None:
 
 def _is_fixed(whole: Any) -> bool:
     """Whether all in a list or tuple stays as it is, while that holds the very same objects."""
-    kinds = set(map(type, whole))
-    inner = chain.from_iterable(each for each in whole if type(each) is tuple)
-    return kinds <= {*_FIXED, tuple} and (tuple not in kinds or _is_fixed([*inner]))
+    kinds = {kind for kind in set(map(type, whole)) - _FIXED if not is_info(kind)}
+    tuples = {kind for kind in kinds if kind is tuple or is_record(kind)}
+    inner = chain.from_iterable(each for each in whole if type(each) in tuples)
+    return kinds == tuples and (not tuples or _is_fixed([*inner]))
+
+
+def is_record(kind: type) -> bool:
+    """Whether it is a class of namedtuple's, of which fields are looked up, and gone through, as of a tuple."""
+    return tuple in parents(kind) and all(
+        in_class(kind, name) is vars(tuple)[name] for name in ("__getattribute__", "__iter__")
+    )
 
 
 def _of_array(was: Any) -> Stand:

@@ -19,6 +19,7 @@ from ..._stores import known
 from ...arrays import FileArray, hdf5, zarr
 from ..bytecode import UnreadableError
 from .clients import Client, is_client, is_session, made_by
+from .connector import Connector, is_reader
 from .databases import Environments, is_environment
 
 # Arguments of h5py.File and of zarr's functions that change nothing of what is read.
@@ -83,9 +84,9 @@ class Stores:
 
         Raises UnreadableError for one that is closed, or may be written to, and for a client that does more than read.
         """
-        if is_client(value):
+        if is_client(value) or is_reader(value):
             if id(value) not in self._clients or not self._clients[id(value)][1].stands():
-                self._clients[id(value)] = value, Client(value)
+                self._clients[id(value)] = value, (Connector if is_reader(value) else Client)(value)
             return self._clients[id(value)][1]
         if is_environment(value):
             return self._environments.of(value)
