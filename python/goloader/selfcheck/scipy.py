@@ -14,7 +14,7 @@ wavfile: Any = Late("scipy.io.wavfile")
 
 def _read(path: str) -> Iterator[tuple[Any, int, Made]]:
     rate, array = wavfile.read(path)
-    yield array, rate, lambda numbers, bits: flat(numbers)
+    yield array, rate, flat
 
 
 BEHAVIOURS = {"scipy.wav": Behaviour("scipy.io.wavfile", "reader of WAV files", partial(reads, _read))}

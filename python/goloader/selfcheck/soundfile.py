@@ -14,10 +14,11 @@ soundfile: Any = Late("soundfile")
 
 def _read(path: str) -> Iterator[tuple[Any, int, Made]]:
     for dtype in ("float32", "float64"):
+        floats = partial(scaled, dtype=dtype)
         array, rate = soundfile.read(path, dtype=dtype)
-        yield array, rate, lambda numbers, bits, dtype=dtype: flat(scaled(numbers, bits, dtype))  # type: ignore[misc]
+        yield array, rate, lambda numbers, floats=floats: flat(floats(numbers))
         array, rate = soundfile.read(path, dtype=dtype, always_2d=True)
-        yield array, rate, lambda numbers, bits, dtype=dtype: scaled(numbers, bits, dtype)  # type: ignore[misc]
+        yield array, rate, floats
 
 
 BEHAVIOURS = {"soundfile.wav": Behaviour("soundfile", "reader of WAV files", partial(reads, _read))}

@@ -16,8 +16,8 @@ _RATE = 22050
 _ENCODINGS = (("uint8", 8), ("int16", 16), ("int32", 24), ("int32", 32), ("float32", 32), ("float64", 64))
 _GUID_TAIL = bytes.fromhex("000000001000800000aa00389b71")
 
-# What is made of a sound: of the numbers, as they are stored, and their bits.
-Made = Callable[[NDArray[Any], int], NDArray[Any]]
+# What is to be made of a sound's numbers.
+Made = Callable[[NDArray[Any]], Any]
 
 
 def _content(numbers: NDArray[Any], bits: int, extensible: bool) -> bytes:
@@ -61,22 +61,21 @@ def reads(read: Callable[[str], Iterator[tuple[Any, int, Made]]]) -> bool:
                 with open(path, "wb") as file:
                     file.write(_content(numbers, bits, extensible))
                 for array, rate, made in read(path):
-                    wanted = made(numbers, bits)
+                    wanted = made(numbers)
                     alike = type(array) is np.ndarray and (array.dtype, array.shape) == (wanted.dtype, wanted.shape)
                     if not alike or array.tobytes() != wanted.tobytes() or rate != _RATE or not array.flags.writeable:
                         return False
     return not warned
 
 
-def flat(numbers: NDArray[Any]) -> NDArray[Any]:
+def flat(numbers: Any) -> Any:
     """[frames] of one channel."""
     return numbers[:, 0] if numbers.shape[1] == 1 else numbers
 
 
-def scaled(numbers: NDArray[Any], bits: int, dtype: str) -> NDArray[Any]:
+def scaled(numbers: NDArray[Any], dtype: str) -> Any:
     """As floats, of which 1 stands for what is one more than the largest integer."""
     if numbers.dtype.kind == "f":
         return numbers.astype(dtype)
-    if numbers.dtype == np.uint8:
-        return (numbers.astype(dtype) - 128) / np.dtype(dtype).type(128)
-    return numbers.astype(dtype) / np.dtype(dtype).type(1 << (8 * numbers.itemsize - 1))
+    made: Any = numbers.astype(dtype) - (128 if numbers.dtype == np.uint8 else 0)
+    return made / np.dtype(dtype).type(1 << (8 * numbers.itemsize - 1))

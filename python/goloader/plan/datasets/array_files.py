@@ -105,7 +105,7 @@ class FilesAhead(Ahead):
             os.close(file)
 
     def text_of(self, content: bytes, file: int) -> str:
-        """The text of the header that a file's first bytes begin, of which `file` has the others; "" of what is none."""
+        """The text of the header that a file's first bytes begin, of which `file` has the others; "" of none."""
         raise NotImplementedError
 
     def header_of(self, text: str) -> Header | None:
@@ -243,8 +243,7 @@ class WavAhead(FilesAhead):
 
     def text_of(self, content: bytes, file: int) -> str:
         """Of a file that is shorter than it says, or goes on otherwise, the core finds that out."""
-        at = 12
-        encoding = ""
+        at, encoding, align = 12, "", 0
         if content[:4] != b"RIFF" or content[8:12] != b"WAVE":
             return ""
         while True:

@@ -861,7 +861,7 @@ class _Leaf:
     def _item_by_item(self, value: Value, do: Callable[[Arithmetic, Value], Value]) -> Value:
         """What is done with each item of arrays that differ in length, by itself."""
         of: _AnyLength = value.sample
-        if of.one is None:
+        if of.one is None or of.axis is None:
             raise UnreadableError("does more with arrays that differ in length than to convert them")
         made, other = do(self._arithmetic, of.one), Writer()
         whole = do(Arithmetic(other), Value(of.first, make=lambda: other.input(dtype_of(of.first), of.first.shape)))
@@ -909,8 +909,8 @@ class _Leaf:
                 raise UnreadableError("takes an item that is not there") from None
         at = tuple(constants) if isinstance(key, Display) and key.kind is tuple else constants[0]
         if type(value.sample) is _AnyLength:
-            places = [each for each in constants if each is not None]
-            if ... in places or places[value.sample.axis : (value.sample.axis or 0) + 1] != [slice(None)]:
+            places, axis = [each for each in constants if each is not None], value.sample.axis or 0
+            if ... in places or places[axis : axis + 1] != [slice(None)]:
                 raise UnreadableError("takes some of the items of arrays that differ in length")
             return self._item_by_item(value, lambda a, each: a.viewed(lambda whole: whole[at], each, (), {}))
         return self._arithmetic.viewed(lambda whole: whole[at], value, (), {})

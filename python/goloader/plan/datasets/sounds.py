@@ -1,4 +1,4 @@
-"""Functions that read WAV files: each with what Go makes of a file in its place, and the behaviour that is tried for it."""
+"""Functions that read WAV files, and what Go makes of a file in the place of each."""
 
 from __future__ import annotations
 
