@@ -16,6 +16,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 	"unsafe"
 
@@ -31,6 +32,7 @@ import (
 	"github.com/goloader/goloader/core/rng"
 	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/source/array"
+	"github.com/goloader/goloader/core/source/arrayfiles"
 	"github.com/goloader/goloader/core/source/cache"
 	"github.com/goloader/goloader/core/source/chunked"
 	"github.com/goloader/goloader/core/source/decoded"
@@ -41,6 +43,7 @@ import (
 	"github.com/goloader/goloader/core/source/places"
 	"github.com/goloader/goloader/core/source/remote"
 	"github.com/goloader/goloader/core/source/tables"
+	"github.com/goloader/goloader/core/source/wav"
 	"github.com/goloader/goloader/core/stats"
 	"github.com/goloader/goloader/core/tensor"
 )
@@ -235,7 +238,7 @@ const decodedKept = 256 << 20
 
 func (c *containers) of(a C.gl_array) (source.Container, error) {
 	path := C.GoString(a.path)
-	key := fmt.Sprintf("%t %p %p %p %s", a.direct != 0, a.chunks, a.column, a.npy, path)
+	key := fmt.Sprintf("%t %p %p %p %s", a.direct != 0, a.chunks, a.column, a.files, path)
 	if file := c.opened[key]; file != nil {
 		return file, nil
 	}
@@ -245,11 +248,11 @@ func (c *containers) of(a C.gl_array) (source.Container, error) {
 	}
 	var file source.Container
 	var err error
-	if a.column != nil || a.npy != nil {
+	if a.column != nil || a.files != nil {
 		if a.column != nil {
 			file, err = c.column(a.column)
 		} else {
-			file, err = npyFiles(a.npy)
+			file, err = arrayFiles(a.files)
 		}
 		if err == nil {
 			c.opened[key] = file
@@ -310,26 +313,41 @@ func (c *containers) column(from *C.gl_column) (source.Container, error) {
 	return opened, err
 }
 
-// npyFiles are arrays in files of their own.
-func npyFiles(from *C.gl_npy) (source.Container, error) {
+// arrayFiles are arrays in files of their own.
+func arrayFiles(from *C.gl_array_files) (source.Container, error) {
 	n := int(from.count)
 	if n < 1 {
-		return nil, fmt.Errorf("%d .npy files: %w", n, errArgument)
+		return nil, fmt.Errorf("%d files: %w", n, errArgument)
 	}
 	offsets := unsafe.Slice((*int64)(from.offsets), n+1)
-	made := npy.Arrays{
-		Paths: unsafe.Slice((*byte)(unsafe.Pointer(from.paths)), int(offsets[n])), Offsets: offsets,
+	format, err := arrayFormat(C.GoString(from.format))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errArgument, err)
+	}
+	made := arrayfiles.Arrays{
+		Format: format,
+		Paths:  unsafe.Slice((*byte)(unsafe.Pointer(from.paths)), int(offsets[n])), Offsets: offsets,
 		Begins: unsafe.Slice((*int64)(from.begins), n+1), Head: C.GoString(from.head), Tail: C.GoString(from.tail),
 		Store: localFiles,
 	}
 	if from.extents != nil {
 		made.Extents = unsafe.Slice((*int64)(from.extents), n)
 	}
-	opened, err := npy.New(made)
+	opened, err := arrayfiles.New(made)
 	if err != nil {
 		err = fmt.Errorf("%w: %w", errArgument, err)
 	}
 	return opened, err
+}
+
+func arrayFormat(name string) (arrayfiles.Format, error) {
+	if of, isSound := strings.CutPrefix(name, "wav:"); isSound {
+		return wav.New(of)
+	}
+	if name != "npy" {
+		return nil, fmt.Errorf("arrays in files of %q", name)
+	}
+	return npy.Format{}, nil
 }
 
 // joinedTexts are so many, each NUL-terminated, one after the other.

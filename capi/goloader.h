@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /* Major in the high 16 bits: another major is another ABI.  Minor in the low: additions. */
-#define GL_ABI_VERSION 0x00150000u
+#define GL_ABI_VERSION 0x00160000u
 
 typedef int32_t gl_status;
 enum {
@@ -94,18 +94,20 @@ typedef struct gl_column {
     int64_t count;
 } gl_column;
 
-/* Arrays that are in a .npy file each, and that come in the order of their files: rows of an array of all.  All is to be kept
- * until the loader is closed.  The text of each file's header, without the white space behind it, is to be head, the first
- * extent and tail; or head alone if there are no extents.  Files with others are not read (GL_UNMADE). */
-typedef struct gl_npy {
+/* Arrays that are in a file each, and that come in the order of their files: rows of an array of all.  All is to be kept
+ * until the loader is closed.  The text of each file's header is to be head, the extent and tail; or head alone if there are no
+ * extents.  Files with others are not read (GL_UNMADE). */
+typedef struct gl_array_files {
+    /* "npy": the text is numpy's, without the white space behind it.  "wav:AS:CHUNKS": core/source/wav says both. */
+    const char *format;
     const char *paths;      /* each followed by a NUL */
     const int64_t *offsets; /* [count + 1]: where in paths each begins, and the end */
     const int64_t *begins;  /* [count + 1]: of each array's bytes behind those of all before it, and the end */
-    const int64_t *extents; /* [count]: the first of each array's shape, if they differ; NULL if they do not */
+    const int64_t *extents; /* [count]: the extent by which the arrays' shapes differ; NULL if they do not */
     const char *head;
     const char *tail;
     int64_t count;
-} gl_npy;
+} gl_array_files;
 
 /* One array: count rows, stride[0] bytes from one to the next; items of a row are stride[1], ... bytes apart, a stride
  * for each dimension.  A stride may be 0 or negative. */
@@ -125,7 +127,8 @@ typedef struct gl_array {
     /* NULL, or how the file's bytes are found: rows, offset and strides are then of the array as if it lay in one piece. */
     const gl_chunks *chunks;
     const gl_column *column; /* NULL, or the same of a column, whose first file is the array's path */
-    const gl_npy *npy;       /* NULL, or the same of files, of which the first is the array's path */
+    const gl_array_files
+        *files; /* NULL, or the same of files of an array each, of which the first is the array's path */
 } gl_array;
 
 /* Where a field's rows are: in arrays, counted one after the other. */

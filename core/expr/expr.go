@@ -31,6 +31,7 @@ type Source struct {
 type field struct {
 	first   int      // of its rows, a field of the inner source
 	program *program // nil for a row as it is
+	ragged  bool     // it makes one item of a row each time
 }
 
 // New makes a Source. inner has a field for each field without a program, and for each input of a program, in order.
@@ -38,7 +39,7 @@ func New(fields []plan.Field, inner source.Rows) (*Source, error) {
 	s := &Source{Rows: inner}
 	first := 0
 	for k, f := range fields {
-		made := field{first: first}
+		made := field{first: first, ragged: f.Ragged}
 		first++
 		if f.Program != nil {
 			var err error
@@ -67,6 +68,9 @@ func (s *Source) CopyRows(ctx context.Context, number int, samples []int64, dst 
 	if p.out == 0 {
 		return nil
 	}
+	if f.ragged {
+		return s.copyRagged(ctx, f, samples, dst)
+	}
 	room := scratches.Get().(*scratch)
 	defer scratches.Put(room)
 	bytes := room.take(p.scratch)
@@ -84,6 +88,32 @@ func (s *Source) CopyRows(ctx context.Context, number int, samples []int64, dst 
 			return err
 		}
 		samples, dst = samples[n:], dst[n*p.out:]
+	}
+	return nil
+}
+
+// copyRagged makes rows of as many items as there are in those of a program's input.
+func (s *Source) copyRagged(ctx context.Context, f *field, samples []int64, dst []byte) error {
+	p, length := f.program, make([]int64, 1)
+	room, rows := scratches.Get().(*scratch), scratches.Get().(*scratch)
+	defer scratches.Put(room)
+	defer scratches.Put(rows)
+	bytes, in := room.take(p.scratch), p.inputs[0]
+	for k := range samples {
+		s.Rows.Lengths(f.first, samples[k:k+1], length)
+		items := int(length[0])
+		row := rows.take(items * in.bytes)[:items*in.bytes]
+		if err := s.Rows.CopyRows(ctx, f.first, samples[k:k+1], row); err != nil {
+			return err
+		}
+		for items > 0 {
+			n := min(p.block, items)
+			copy(bytes[in.offset:in.offset+n*in.bytes], row)
+			if err := p.run(bytes, dst, n); err != nil {
+				return err
+			}
+			items, row, dst = items-n, row[n*in.bytes:], dst[n*p.out:]
+		}
 	}
 	return nil
 }

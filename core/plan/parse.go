@@ -180,10 +180,10 @@ func field(n node) Field {
 	}
 	if _, ok := f.members["program"]; ok {
 		given := f.get("program")
-		if made.Ragged {
-			given.fail("ragged rows are not made by a program")
-		}
 		made.Program = program(given, made.Spec)
+		if inputs := made.Program.Inputs; made.Ragged && len(inputs) != 1 {
+			given.fail("%d inputs make an item of a ragged row", len(inputs))
+		}
 	}
 	f.done()
 	return made

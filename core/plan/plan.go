@@ -95,7 +95,7 @@ type Field struct {
 	Stored      tensor.DType // what the arrays' items are where they lie
 	Ragged      bool         // rows differ in length
 	Views       []View       // what a row is handed out as, at least one
-	Program     *Program     // that makes a row; nil if it is one of the source's arrays
+	Program     *Program     // that makes a row, or each item of a ragged one; nil if it is one of the source's arrays
 }
 
 // Rows are the fields of an array source as they are read: in place of one with a program, its inputs.
@@ -107,7 +107,7 @@ func (s Source) Rows() []Field {
 			continue
 		}
 		for _, spec := range f.Program.Inputs {
-			rows = append(rows, Field{Spec: spec, Stored: spec.DType})
+			rows = append(rows, Field{Spec: spec, Stored: spec.DType, Ragged: f.Ragged})
 		}
 	}
 	return rows

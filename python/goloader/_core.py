@@ -24,7 +24,7 @@ from . import _cores, _lease, _native, _ranks, _remote
 from .arrays.chunked_array import Chunks
 from .arrays.table_column import Parts
 from .plan import Plan
-from .plan.rows import Array, NpyFiles
+from .plan.rows import Array, ArrayFiles
 
 _BYTES = ctypes.c_char * 0
 
@@ -554,8 +554,8 @@ def _arrays(arrays: Sequence[Array]) -> ctypes.Array[_native.Array]:
             slot.chunks = ctypes.pointer(_chunks(array.chunks))
         if array.parts is not None:
             slot.column = ctypes.pointer(_column(array.parts))
-        if array.npy is not None:
-            slot.npy = ctypes.pointer(_npy(array.npy))
+        if array.files is not None:
+            slot.files = ctypes.pointer(_files(array.files))
         slot.counts = array.counts
         slot.stride[: len(array.strides)] = array.strides
     return made
@@ -578,9 +578,11 @@ def _column(of: Parts) -> _native.Column:
     )  # fmt: skip
 
 
-def _npy(of: NpyFiles) -> _native.Npy:
+def _files(of: ArrayFiles) -> _native.ArrayFiles:
     places = (of.files.paths, of.files.offsets, of.begins, of.extents)
-    return _native.Npy(*map(_address, places), of.head.encode(), of.tail.encode(), len(of.files))
+    return _native.ArrayFiles(
+        of.format.encode(), *map(_address, places), of.head.encode(), of.tail.encode(), len(of.files)
+    )
 
 
 def events(begin: int) -> tuple[NDArray[Any], int, int]:

@@ -25,7 +25,7 @@ STRUCTS: dict[str, type[ctypes.Structure]] = {
     "gl_error": _native.Error,
     "gl_chunks": _native.Chunks,
     "gl_column": _native.Column,
-    "gl_npy": _native.Npy,
+    "gl_array_files": _native.ArrayFiles,
     "gl_array": _native.Array,
     "gl_rows": _native.Rows,
     "gl_place": _native.Place,

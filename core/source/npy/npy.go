@@ -1,8 +1,4 @@
-// Package npy gives arrays that are in a .npy file each as if they lay in one file one after the other: what reads arrays
-// in files then reads these.
-//
-// Whoever opens them knows already which type, order and shape each has. Files are opened as they are read, and looked at
-// each time: one that is missing, or has another array by then, is for the user's own code to read (source.ErrLeft).
+// Package npy is numpy's .npy format, of files that have an array each.
 package npy
 
 import (
@@ -10,170 +6,51 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"slices"
-	"sort"
-	"strconv"
-	"sync"
-	"sync/atomic"
 
 	"github.com/goloader/goloader/core/source"
+	"github.com/goloader/goloader/core/source/arrayfiles"
 )
 
-// Arrays are arrays in files. What is in slices is kept, not copied.
-//
-// The text of a file's header, without the white space behind it, is Head, the array's first extent, and Tail; or Head
-// alone if there are no Extents.
-type Arrays struct {
-	Paths   []byte  // each followed by a NUL
-	Offsets []int64 // where in Paths each begins, and the end
-	Begins  []int64 // of each array's bytes behind those of all before it, and the end
-	Extents []int64 // first one of each array's shape, if they differ
-	Head    string
-	Tail    string
-	Store   source.Store
-}
-
-// arrays implements source.Container.
-type arrays struct {
-	Arrays
-	waiting atomic.Bool // reads had to wait lately
-}
-
-// New opens nothing yet.
-func New(of Arrays) (source.Container, error) {
-	n := len(of.Begins) - 1
-	if n < 1 || len(of.Offsets) != n+1 || (of.Extents != nil && len(of.Extents) != n) {
-		return nil, fmt.Errorf("npy: %d begins, %d paths and %d extents", n, len(of.Offsets)-1, len(of.Extents))
-	}
-	if !increases(of.Offsets) || of.Offsets[n] > int64(len(of.Paths)) || !increases(of.Begins) {
-		return nil, fmt.Errorf("npy: paths or arrays of no bytes, or in another order")
-	}
-	for k := range n {
-		if of.Paths[of.Offsets[k+1]-1] != 0 {
-			return nil, fmt.Errorf("npy: path %d does not end with a NUL", k)
-		}
-	}
-	return &arrays{Arrays: of}, nil
-}
-
-// increases says that each number is larger than the one before it, the first being 0.
-func increases(numbers []int64) bool {
-	for k := range len(numbers) - 1 {
-		if numbers[k] >= numbers[k+1] {
-			return false
-		}
-	}
-	return numbers[0] == 0
-}
-
-// Name implements source.Container.
-func (a *arrays) Name() string {
-	return fmt.Sprintf("%s and %d more files", a.path(0), len(a.Begins)-2)
-}
-
-// Bytes implements source.Container.
-func (a *arrays) Bytes() int64 { return a.Begins[len(a.Begins)-1] }
-
-// Waits implements source.Container.
-func (a *arrays) Waits() bool { return a.waiting.Load() }
-
-// Expect implements source.Container: files are not opened twice.
-func (a *arrays) Expect(int64, int) {}
-
-// Close implements source.Container.
-func (a *arrays) Close() {}
-
-func (a *arrays) path(k int) string { return string(a.Paths[a.Offsets[k] : a.Offsets[k+1]-1]) }
-
-// Read implements source.Container. It fails with source.ErrLeft.
-func (a *arrays) Read(ctx context.Context, pieces ...source.Piece) error {
-	for _, p := range pieces {
-		if p.At < 0 || p.At > a.Bytes()-int64(len(p.Into)) {
-			return fmt.Errorf("%s: %w: %d bytes at byte %d wanted, but there are %d",
-				a.Name(), source.ErrUnreadable, len(p.Into), p.At, a.Bytes())
-		}
-		for at, into := p.At, p.Into; len(into) > 0; {
-			k := sort.Search(len(a.Begins)-1, func(k int) bool { return a.Begins[k+1] > at })
-			n := int(min(int64(len(into)), a.Begins[k+1]-at))
-			if err := a.read(ctx, k, at-a.Begins[k], into[:n]); err != nil {
-				if ctx.Err() != nil {
-					return ctx.Err()
-				}
-				return fmt.Errorf("%s: %w: %v", a.path(k), source.ErrLeft, err)
-			}
-			at, into = at+int64(n), into[n:]
-		}
-	}
-	return nil
-}
-
-// read reads some of an array's bytes.
-func (a *arrays) read(ctx context.Context, k int, skip int64, into []byte) error {
-	file, err := a.Store.Open(ctx, a.path(k))
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	begin, err := a.begin(ctx, file, k)
-	if err == nil {
-		err = file.Read(ctx, source.Piece{At: begin + skip, Into: into})
-	}
-	a.waiting.Store(file.Waits())
-	return err
-}
+// Format implements arrayfiles.Format. The text of a header is without the white space behind it.
+type Format struct{}
 
 // The format's beginning is "\x93NUMPY", its version and the bytes of the header's text, two of them in version 1 and four
 // in the others. numpy aligns what follows the text to 64 bytes.
 const (
 	magic     = "\x93NUMPY"
 	headUsual = 128
-	headMax   = 4096 // of what is read: as much as the longest text of a shape that arrays here may have
 )
 
-var heads = sync.Pool{New: func() any { return new([headMax]byte) }}
-
-// begin looks at a file's header, and says where the array's bytes begin.
-func (a *arrays) begin(ctx context.Context, file source.Container, k int) (int64, error) {
-	room := heads.Get().(*[headMax]byte)
-	defer heads.Put(room)
+// Head implements arrayfiles.Format.
+func (Format) Head(ctx context.Context, file source.Container, room *[arrayfiles.HeadMax]byte) ([]byte, arrayfiles.Place, error) {
+	var none arrayfiles.Place
 	have := min(file.Bytes(), headUsual)
 	if err := file.Read(ctx, source.Piece{At: 0, Into: room[:have]}); err != nil {
-		return 0, err
+		return nil, none, err
 	}
 	if have < 12 || string(room[:len(magic)]) != magic {
-		return 0, fmt.Errorf("not a .npy file")
+		return nil, none, fmt.Errorf("not a .npy file")
 	}
 	text, length := int64(10), int64(binary.LittleEndian.Uint16(room[8:]))
 	if room[6] != 1 {
 		text, length = 12, int64(binary.LittleEndian.Uint32(room[8:]))
 	}
 	if room[6] < 1 || room[6] > 3 || room[7] != 0 {
-		return 0, fmt.Errorf("version %d.%d of the format", room[6], room[7])
+		return nil, none, fmt.Errorf("version %d.%d of the format", room[6], room[7])
 	}
 	end := text + length
-	if end > headMax || end > file.Bytes() {
-		return 0, fmt.Errorf("a header of %d bytes", length)
+	if end > arrayfiles.HeadMax || end > file.Bytes() {
+		return nil, none, fmt.Errorf("a header of %d bytes", length)
 	}
 	if end > have {
 		if err := file.Read(ctx, source.Piece{At: have, Into: room[have:end]}); err != nil {
-			return 0, err
+			return nil, none, err
 		}
 	}
-	if !a.isHeader(k, bytes.TrimRight(room[text:end], " \n")) {
-		return 0, fmt.Errorf("another array than it was: %s", bytes.TrimRight(room[text:end], " \n"))
-	}
-	return end, nil
+	return bytes.TrimRight(room[text:end], " \n"), arrayfiles.Place{Begin: end}, nil
 }
 
-// isHeader says whether a header's text is that of an array.
-func (a *arrays) isHeader(k int, text []byte) bool {
-	if a.Extents == nil {
-		return string(text) == a.Head
-	}
-	var number [20]byte
-	digits := strconv.AppendInt(number[:0], a.Extents[k], 10)
-	return len(text) == len(a.Head)+len(digits)+len(a.Tail) &&
-		string(text[:len(a.Head)]) == a.Head &&
-		slices.Equal(text[len(a.Head):len(a.Head)+len(digits)], digits) &&
-		string(text[len(a.Head)+len(digits):]) == a.Tail
+// Read implements arrayfiles.Format.
+func (Format) Read(ctx context.Context, file source.Container, place arrayfiles.Place, skip int64, into []byte) error {
+	return file.Read(ctx, source.Piece{At: place.Begin + skip, Into: into})
 }

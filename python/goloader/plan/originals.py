@@ -28,7 +28,18 @@ from .look import parents
 # stand for. By identity, since code objects are equal to their copies.
 exchanged: dict[int, Any] = {}
 
-_LIBRARIES = {"PIL", "albucore", "albumentations", "cv2", "goloader", "numpy", "scipy", "torch", "torchvision"}
+_LIBRARIES = {
+    "PIL",
+    "albucore",
+    "albumentations",
+    "cv2",
+    "goloader",
+    "numpy",
+    "scipy",
+    "soundfile",
+    "torch",
+    "torchvision",
+}
 
 
 def is_original(function: Any, *packages: str) -> bool:

@@ -31,16 +31,18 @@ class Owner:
 
 
 @dataclass(frozen=True, eq=False)
-class NpyFiles:
-    """Arrays that are in a .npy file each.
+class ArrayFiles:
+    """Arrays that are in a file each.
 
+    format   of the files, as capi/goloader.h has it
     files    their paths
     begins   [files + 1] int64: of each array's bytes behind those of all before it, and the end
-    extents  [files] int64: the first of each array's shape, if they differ
+    extents  [files] int64: of each array's shape, the one by which they differ, if they do
     head     the text of their headers, up to that extent, and
     tail     behind it; head is all of it if there are no extents
     """
 
+    format: str
     files: Files
     begins: NDArray[np.int64]
     extents: NDArray[np.int64] | None
@@ -66,7 +68,7 @@ class Array:
     counts   there is no memory: row i is the number i, int64
     chunks   where the array's bytes are in the file, or in files; `offset` is then as if they lay there in one piece
     parts    the same of a column of tables, whose first file `path` is
-    npy      the same of files of an array each, of which `path` is the first
+    files    the same of files of an array each, of which `path` is the first
     """
 
     address: int
@@ -83,7 +85,7 @@ class Array:
     counts: bool = False
     chunks: Chunks | None = None
     parts: Parts | None = None
-    npy: NpyFiles | None = None
+    files: ArrayFiles | None = None
 
     @classmethod
     def of(cls, array: NDArray[Any] | FileArray, owner: Any = None, stored: str = "") -> Array:
@@ -189,7 +191,7 @@ class Field:
     @property
     def opens_files(self) -> bool:
         """Whether each sample has a file of its own, which is opened for it."""
-        return any(array.npy is not None for arrays in self.sources for array in arrays)
+        return any(array.files is not None for arrays in self.sources for array in arrays)
 
     @property
     def may_fail(self) -> bool:

@@ -5,9 +5,10 @@ not derived from its version number. It is tried when first needed, on tiny inpu
 (memory.py). An operation asks only for the behaviours that it reproduces.
 
     behaviour.py   a row of the tables
-    pillow.py, torch.py, torchvision.py, opencv.py   the tables
+    pillow.py, torch.py, torchvision.py, opencv.py, scipy.py, soundfile.py   the tables
     resize.py      Pillow's resize, plainly written, for the passes' orders
     pictures/      files of each kind for decoders
+    sounds.py      the same for what reads WAV files
     libraries.py   what a result depends on
     memory.py      the file
     __main__.py    python -m goloader.selfcheck: all behaviours, as they are here

@@ -15,8 +15,14 @@ from typing import Any
 from .._native import LIBRARY
 
 # How people call them, by the first part of a behaviour's name.
-NAMES = {"pillow": "Pillow", "torch": "torch", "torchvision": "torchvision", "opencv": "OpenCV"}
-_MODULES = {"pillow": "PIL", "torch": "torch", "torchvision": "torchvision", "opencv": "cv2"}
+NAMES = {
+    "pillow": "Pillow", "torch": "torch", "torchvision": "torchvision", "opencv": "OpenCV", "scipy": "SciPy",
+    "soundfile": "soundfile",
+}  # fmt: skip
+_MODULES = {
+    "pillow": "PIL", "torch": "torch", "torchvision": "torchvision", "opencv": "cv2", "scipy": "scipy",
+    "soundfile": "soundfile",
+}  # fmt: skip
 _ABOUT_PROCESSORS = ("flags", "Features", "model")  # lines of /proc/cpuinfo
 _CODECS = ("libjpeg", "libz", "libwebp", "libtiff")  # that Pillow decodes with
 # Settings by which users choose other kernels.
@@ -25,7 +31,15 @@ _SETTINGS = ("ATEN_", "DNNL_", "MKL_", "ONEDNN_", "OPENCV_")
 
 def imported() -> list[str]:
     """Imports all that is installed: of which behaviours can be tried."""
-    for module in ("PIL.Image", "torch", "torchvision.transforms.v2", "torchvision.io", "cv2"):
+    for module in (
+        "PIL.Image",
+        "torch",
+        "torchvision.transforms.v2",
+        "torchvision.io",
+        "cv2",
+        "scipy.io.wavfile",
+        "soundfile",
+    ):
         with suppress(Exception):  # whatever is wrong with it, it is not there
             import_module(module)
     return [library for library in NAMES if _is_there(library)]
@@ -75,6 +89,10 @@ def _files(library: str, folder: str) -> Iterator[str]:
         yield os.path.join(folder, "version.py")
         yield from map(str, Path(folder).glob("*.so"))
         yield from map(str, Path(folder, "transforms").glob("**/*.py"))
+    elif library == "scipy":
+        yield from (os.path.join(folder, *part) for part in (("version.py",), ("io", "wavfile.py")))
+    elif library == "soundfile":
+        yield str(getattr(sys.modules["soundfile"], "_full_path", ""))  # of libsndfile
     else:
         yield from map(str, Path(folder).glob("*.so"))
 

@@ -9,8 +9,8 @@
     hugging_face.py  Hugging Face's datasets.Dataset
     own.py      the user's own classes, and torchvision's others, read from bytecode
     computed.py those that make samples of arrays; bases.py what they take items of, sequences.py lists of arrays,
-                ahead.py what is worked out for each index, and .npy files, program.py, arithmetic.py and integers.py
-                what is made of the items, and which they are
+                ahead.py what is worked out for each index, array_files.py files that have an array each, sounds.py what
+                reads WAV files, program.py, arithmetic.py and integers.py what is made of the items, and which they are
     fetched.py  objects of remote stores that code fetches by libraries, and clients.py by whom
     connector.py  s3torchconnector's datasets and clients
     databases.py  environments of LMDB, and which values of them code takes
@@ -33,10 +33,8 @@ from typing import Any
 from torch.utils.data import Subset, TensorDataset
 
 from ...arrays import ArrayDataset, TokenDataset
-<<<<<<< HEAD
-from ..collation import Lists
-=======
 from ..bytecode import UnreadableError
+from ..collation import Lists
 from ..look import is_a
 from ..refusal import Refusal, RefusalError, SourceRefusal
 from . import arrays, connector, files, hugging_face, masks, tokens

@@ -476,13 +476,22 @@ def _are_constant(values: Sequence[Any]) -> bool:
 
 
 def _binary(name: str) -> Rule:
-    return lambda a, function, values, options: a.binary(name, *_two(values, options), function)
+    return _item_by_item(lambda a, function, values, options: a.binary(name, *_two(values, options), function))
 
 
 def _unary(op: str) -> Rule:
-    return lambda a, function, values, options: a.unary(op, function, *_plain(values, options, 1))
+    return _item_by_item(lambda a, function, values, options: a.unary(op, function, *_plain(values, options, 1)))
 
 
+_ITEM_BY_ITEM: set[Rule] = set()
+
+
+def _item_by_item(rule: Rule) -> Rule:
+    _ITEM_BY_ITEM.add(rule)
+    return rule
+
+
+@_item_by_item
 def _convert(a: Arithmetic, function: Callable[..., Any], values: list[Any], options: dict[str, Any]) -> Value:
     first, *rest = values
     _constants(rest, options)
@@ -496,6 +505,7 @@ def _convert(a: Arithmetic, function: Callable[..., Any], values: list[Any], opt
     return a.converted(function, first, rest, options)
 
 
+@_item_by_item
 def _view(a: Arithmetic, function: Callable[..., Any], values: list[Any], options: dict[str, Any]) -> Value:
     first, *rest = values
     _constants(rest, options)
@@ -508,6 +518,7 @@ def _where(a: Arithmetic, function: Callable[..., Any], values: list[Any], optio
     return a.chosen(function, *_plain(values, options, 3))
 
 
+@_item_by_item
 def _clip(a: Arithmetic, function: Callable[..., Any], values: list[Any], options: dict[str, Any]) -> Value:
     first, *rest = values
     _constants(rest, options)
@@ -581,6 +592,11 @@ _RULES: list[tuple[Any, Rule]] = [
 def converts(rule: Rule) -> bool:
     """Whether a rule is of what gives the same numbers as another type, or in another kind of container."""
     return rule is _convert
+
+
+def goes_item_by_item(rule: Rule) -> bool:
+    """Whether a rule is of what makes each number of one number, in its place, or gives them another shape."""
+    return rule in _ITEM_BY_ITEM
 
 
 def rule_of(function: Any) -> Rule | None:

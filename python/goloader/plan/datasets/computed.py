@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import repeat
 from typing import Any
@@ -41,8 +42,19 @@ from ..originals import is_original
 from ..refusal import RefusalError
 from ..rows import DIMENSIONS_MAX, Array, Program
 from ..structure import Structure
-from .ahead import Ahead, NpyAhead, NumbersAhead, TextAhead, TextsAhead
-from .arithmetic import OPERATORS, Arithmetic, Value, converts, dtype_of, kind_of, method_of, rule_of
+from .ahead import Ahead, NumbersAhead, TextAhead, TextsAhead
+from .arithmetic import (
+    OPERATORS,
+    Arithmetic,
+    Value,
+    converts,
+    dtype_of,
+    goes_item_by_item,
+    kind_of,
+    method_of,
+    rule_of,
+)
+from .array_files import FilesAhead, NpyAhead, Sounds, WavAhead
 from .arrays import is_scattered
 from .bases import Base, Numbers, Records, like, why_not_collated
 from .cuts import Cut
@@ -50,6 +62,7 @@ from .integers import INDEX, Domain, Integers
 from .own import ListItems, OwnCode
 from .program import Items, Writer
 from .sequences import Listed
+from .sounds import Reader, how_read, reader_of
 from .sources import check_settled
 from .stores import Group, StoredArray
 from .tensors import NAMES
@@ -110,9 +123,10 @@ class Computed(Node):
         plain = self.negatives and all(piece.is_row for piece in pieces)
         if isinstance(own, OwnCode):
             self.note = f"its __getitem__ {'only takes rows: read' if plain else 'was compiled'} from its bytecode"
-        files = sum(isinstance(each, NpyAhead) for each in self._ahead.values())
-        if files:
-            self.note += f"; {files} of its arrays are in .npy files, which Go reads"
+        for kind, name in ((NpyAhead, ".npy"), (WavAhead, "WAV")):
+            files = sum(isinstance(each, kind) for each in self._ahead.values())
+            if files:
+                self.note += f"; {files} of its arrays are in {name} files, which Go reads"
         texts = sum(isinstance(each, TextAhead) for each in pieces)
         if texts:
             self.note += f"; Python puts {texts} of its values, texts, beside"
@@ -254,7 +268,7 @@ class Computed(Node):
         """Raises UnreadableError for a file of which no field is made: to read it may fail."""
         read = {id(each.base) for leaf in self._leaves if isinstance(leaf, _Leaf) for each in leaf.inputs}
         for each in self._ahead.values():
-            if isinstance(each, NpyAhead) and id(each) not in read:
+            if isinstance(each, FilesAhead) and id(each) not in read:
                 raise UnreadableError(f"opens {each.place} for nothing, where it may fail", each.place)
 
     def is_stored(self, place: Expression) -> bool:
@@ -301,6 +315,12 @@ class Computed(Node):
         if (np.load, path) not in self._ahead:
             self._add_ahead((np.load, path), NpyAhead(self._own, path))
         return self._ahead[np.load, path]  # type: ignore[return-value]
+
+    def sounds(self, path: Expression, how: Sounds) -> WavAhead:
+        """The sounds of files."""
+        if (how, path) not in self._ahead:
+            self._add_ahead((how, path), WavAhead(self._own, path, how))
+        return self._ahead[how, path]  # type: ignore[return-value]
 
     def worked_out(self, place: Expression) -> NumbersAhead:
         """Numbers that are worked out for each index."""
@@ -480,11 +500,16 @@ class _Leaf:
 
     def give(self, given: Expression, value: Any) -> None:
         """Makes a value the field. Raises UnreadableError."""
+        axis: int | None = None
         if isinstance(value, Value) and type(value.sample) is _AnyLength:
-            value.sample = value.sample.first
+            axis = value.sample.axis
+            value = dataclasses.replace(value, sample=value.sample.first)
+        self.extents = (
+            tuple(-1 if n == axis else extent for n, extent in enumerate(np.shape(value.sample))) if axis else ()
+        )
         is_list = isinstance(value, Value) and type(value.sample) is list and self._node.rows and not value.constant
         if is_list:
-            value.sample = np.array(value.sample)
+            value = dataclasses.replace(value, sample=np.array(value.sample))
         if not isinstance(value, Value) or not kind_of(value.sample):
             sample = value.sample if isinstance(value, Value) else value
             raise UnreadableError(f"gives {given}, a {type(sample).__qualname__}", given)
@@ -586,6 +611,10 @@ class _Leaf:
                 return self._binary(operator, self._single(left), self._single(right))
             case Call(function=function, arguments=(path,), options=options) if self._loads(function, path):
                 return self._loaded(path, dict(options))
+            case Call(function=function, arguments=(path,), options=options) if (
+                self._depends(path) and (reader := reader_of(self._node.if_seen(function))) is not None
+            ):
+                return self._sound(reader, function, path, dict(options))
             case Call(function=function, arguments=arguments, options=options):
                 return self._call(function, list(map(self.value, arguments)), {n: self.value(o) for n, o in options})
         raise UnreadableError(f"uses {expression}")
@@ -634,6 +663,14 @@ class _Leaf:
         raise UnreadableError("takes items by what is no number that the index tells")
 
     def _binary(self, operator: str, left: Value, right: Value) -> Value:
+        differs = [each for each in (left, right) if type(each.sample) is _AnyLength]
+        if differs:
+            if len(differs) > 1 or not (left.constant or right.constant) or operator not in OPERATORS:
+                raise UnreadableError("works with arrays that differ in length and something else")
+            return self._item_by_item(
+                differs[0],
+                lambda a, each: a.binary(operator, *((each, right) if differs[0] is left else (left, each))),
+            )
         squares = operator == "**" and right.constant and type(right.sample) is int and right.sample == 2
         # Single floats are raised by C's pow, which rounds in its own way.
         if squares and (kind_of(left.sample) in ("array", "tensor") or type(left.sample) is int):
@@ -685,6 +722,8 @@ class _Leaf:
             if name == "shape":
                 return self._listed(tuple, self._shape(value))
             return Value(getattr(value.sample.first, name), constant=True)
+        if type(value.sample) is _AnyLength and name == "T":
+            return self._item_by_item(value, lambda a, each: a.viewed(lambda whole: whole.T, each, (), {}))
         if kind_of(value.sample) not in ("array", "tensor", "scalar"):
             raise UnreadableError(f"uses .{name} of a {type(value.sample).__qualname__}")
         if name in ("shape", "dtype", "ndim", "size") and not (name == "size" and kind_of(value.sample) == "tensor"):
@@ -716,7 +755,7 @@ class _Leaf:
         if rule is None or not values:
             raise UnreadableError(f"calls {function}")
         if isinstance(values[0], Value) and type(values[0].sample) is _AnyLength:
-            return self._converted(called, rule, values, options)
+            return self._each(called, rule, values, options)
         return rule(self._arithmetic, called, values, options)
 
     def _method(self, owner: Expression, name: str, values: list[Any], options: dict[str, Any]) -> Any:
@@ -733,7 +772,7 @@ class _Leaf:
             raise UnreadableError(f"calls .{name} of a {type(value.sample).__qualname__}")
         function, rule = found
         if differs:
-            return self._converted(function, rule, [value, *values], options)
+            return self._each(function, rule, [value, *values], options)
         return rule(self._arithmetic, function, [value, *values], options)
 
     def _size(self, name: str, value: Value, values: list[Any]) -> Any:
@@ -758,14 +797,14 @@ class _Leaf:
         """The extents of an array, or of a tensor. Raises UnreadableError where one is not known ahead."""
         if type(value.sample) is not _AnyLength:
             return [Value(extent, constant=True) for extent in value.sample.shape]
-        first, base = value.sample.first, value.sample.base
+        first, base, axis = value.sample.first, value.sample.base, value.sample.axis
         shape = [Value(extent, constant=True) for extent in np.shape(first)]
-        if not isinstance(base, Ahead) or base.axis is None:
+        if not isinstance(base, Ahead) or axis is None:
             raise UnreadableError("asks for the shape of arrays that differ in length")
         lengths = base.lengths
         assert lengths is not None
         self._node.limit(INDEX, len(base))
-        shape[base.axis] = self._number(Integers(0, 0, lambda indices: lengths[np.clip(indices, 0, len(lengths) - 1)]))
+        shape[axis] = self._number(Integers(0, 0, lambda indices: lengths[np.clip(indices, 0, len(lengths) - 1)]))
         return shape
 
     # Values that are worked out ahead
@@ -780,7 +819,9 @@ class _Leaf:
         given = list(map(self._single, options.values()))
         if not {*options} <= {"allow_pickle"} or not all(each.constant and type(each.sample) is bool for each in given):
             raise UnreadableError("calls np.load with other arguments")
-        base = self._node.loaded(path)
+        return self._of_files(self._node.loaded(path))
+
+    def _of_files(self, base: FilesAhead) -> Value:
         self._node.limit(INDEX, len(base))
         if base.array is None:
             return self._of_any_length(base, INDEX)
@@ -791,10 +832,30 @@ class _Leaf:
 
         return Value(base.first, make=make)
 
+    def _sound(self, reader: Reader, function: Expression, path: Expression, options: dict[str, Expression]) -> Any:
+        """A sound and its rate, in the order in which the function gives them."""
+        given = {name: self._single(each) for name, each in options.items()}
+        if not all(each.constant for each in given.values()):
+            raise UnreadableError(f"calls {function} with arguments that depend on the index")
+        constants = {name: each.sample for name, each in given.items()}
+        base = self._node.sounds(path, how_read(reader, self._node.means(function), constants))
+        pair = [self._of_files(base), Value(base.rate, constant=True)]
+        return pair[::-1] if reader.rate_first else pair
+
     def _words(self, item: Expression, text: Expression) -> Value:
         """[item for each in text]: the number of each character, or word."""
         table, other = _looked_up(item, Member(text))
         return self._of_any_length(self._node.texts(text, table, other), INDEX)
+
+    def _each(self, function: Any, rule: Any, values: list[Any], options: dict[str, Value]) -> Value:
+        """What a function makes of arrays, or lists, that differ in length."""
+        value, *rest = values
+        if value.sample.one is None:
+            return self._converted(function, rule, values, options)
+        constant = all(isinstance(each, Value) and each.constant for each in (*rest, *options.values()))
+        if not constant or not goes_item_by_item(rule):
+            raise UnreadableError(f"calls {function} with arrays that differ in length")
+        return self._item_by_item(value, lambda a, each: rule(a, function, [each, *rest], options))
 
     def _converted(self, function: Any, rule: Any, values: list[Any], options: dict[str, Value]) -> Value:
         """The same of arrays, or lists, that differ in length, each as another type."""
@@ -816,7 +877,25 @@ class _Leaf:
             made = Value(sample, make=lambda: self._arithmetic.items(value, dtype))
         if kind_of(made.sample) not in ("array", "tensor") or np.shape(made.sample) != np.shape(first):
             raise UnreadableError("makes something else of arrays that differ in length")
-        return Value(_AnyLength(made.sample, base), make=lambda: made.items)
+        return Value(_AnyLength(made.sample, base, value.sample.axis), make=lambda: made.items)
+
+    def _item_by_item(self, value: Value, do: Callable[[Arithmetic, Value], Value]) -> Value:
+        """What is done with each item of arrays that differ in length, by itself."""
+        of: _AnyLength = value.sample
+        if of.one is None or of.axis is None:
+            raise UnreadableError("does more with arrays that differ in length than to convert them")
+        made, other = do(self._arithmetic, of.one), Writer()
+        whole = do(Arithmetic(other), Value(of.first, make=lambda: other.input(dtype_of(of.first), of.first.shape)))
+        if kind_of(whole.sample) not in ("array", "tensor") or kind_of(made.sample) != kind_of(whole.sample):
+            raise UnreadableError("makes something else of arrays that differ in length")
+        one, first = tuple(made.sample.shape), tuple(whole.sample.shape)
+        axes = [axis for axis, both in enumerate(zip(one, first, strict=False)) if both[0] != both[1]]
+        if len(one) != len(first) or len(axes) != 1 or one[axes[0]] != 1 or first[axes[0]] != of.first.shape[of.axis]:
+            raise UnreadableError("makes another length of arrays that differ in length")
+        (axis,) = axes
+        if math.prod(first[:axis]) > 1 or (axis and math.prod(first[axis + 1 :]) > 1):
+            raise UnreadableError("moves dimensions of arrays that differ in length")
+        return Value(_AnyLength(whole.sample, of.base, axis, made), make=lambda: made.items)
 
     # Items
 
@@ -850,6 +929,11 @@ class _Leaf:
             except IndexError:
                 raise UnreadableError("takes an item that is not there") from None
         at = tuple(constants) if isinstance(key, Display) and key.kind is tuple else constants[0]
+        if type(value.sample) is _AnyLength:
+            places, axis = [each for each in constants if each is not None], value.sample.axis or 0
+            if ... in places or places[axis : axis + 1] != [slice(None)]:
+                raise UnreadableError("takes some of the items of arrays that differ in length")
+            return self._item_by_item(value, lambda a, each: a.viewed(lambda whole: whole[at], each, (), {}))
         return self._arithmetic.viewed(lambda whole: whole[at], value, (), {})
 
     def _arithmetic_of_constant(self, owner: Expression, keys: list[Expression]) -> Any:
@@ -983,11 +1067,16 @@ class _Leaf:
         self._node.limit(rows, len(base.piece))
         base.reads(rows)
 
+        first, axis = base.first, getattr(base, "axis", None)
+        alone = axis == 0 and isinstance(first, np.ndarray) and len(first) > 1
+        shape = (1, *first.shape[1:]) if alone else np.asarray(first).shape
+
         def make() -> Items:
             self.inputs.append(_Input(base, None, rows))
-            return self.writer.input(dtype_of(base.first), np.asarray(base.first).shape)
+            return self.writer.input(dtype_of(first), shape)
 
-        return Value(_AnyLength(base.first, base), make=make)
+        one = Value(first[:1].copy(), make=make) if alone else None
+        return Value(_AnyLength(first, base, axis, one), make=make if one is None else lambda: one.items)
 
     def _tokens(self, item: Expression, text: Expression, key: Expression) -> Value:
         """[item for each in text[key]]: the number of each character."""
@@ -1040,10 +1129,14 @@ class _AnyLength:
     """One of the arrays of a list that differ in length, like the first.
 
     base  what they are taken of
+    axis  along which they differ, if that is known
+    one   one of their items along it, with that axis; None where nothing is done with each by itself
     """
 
     first: Any
     base: Any = None
+    axis: int | None = None
+    one: Value | None = None
 
 
 def _are_numbers(first: Any) -> bool:
@@ -1115,11 +1208,17 @@ class _Piece:
         if (how == "row" or (how and leaf.inputs[0].view is None)) and leaf.inputs[0].is_element:
             self.array = dataclasses.replace(leaf.inputs[0].elements(length, usable), stored=stored)
             shape, kind = self.array.shape[1:], f"list of {leaf.kind}s"
-            self.extents = getattr(leaf.inputs[0].base.piece, "extents", ())  # type: ignore[union-attr]
+            self.extents = leaf.extents or getattr(leaf.inputs[0].base.piece, "extents", ())  # type: ignore[union-attr]
             more = (f"{self.array.lengths is None}{stored}{self.extents}", "")
         elif how:
             self.array = dataclasses.replace(leaf.inputs[0].array(length, usable), stored=stored)
             more = (stored, "")
+        elif len(leaf.inputs) == 1 and leaf.inputs[0].view is None and leaf.inputs[0].is_element:
+            whole = leaf.inputs[0].elements(length, usable)
+            self.inputs, self.extents = (whole,), leaf.extents
+            self.program = leaf.writer.finished(items, whole.shape[1:])
+            shape = () if self.extents else shape[1:]
+            kind, more = f"list of {leaf.kind}s", ("", json.dumps([self.extents, self.program.plan]))
         elif any(each.base is not None and each.view is None for each in leaf.inputs):
             raise UnreadableError(f"makes {items.dtype} of arrays that differ in length")
         else:

@@ -22,6 +22,9 @@ DTYPES = (
 # Of constants, which a plan has as text.
 _CONSTANT_BYTES_MAX = 1 << 20
 
+# Operations that never fail, unless they are watched.
+_SURE = ("cast", "copy", "add", "sub", "mul", "div", "neg", "abs")
+
 _INPUT, _CONSTANT, _VALUE = "input", "constant", "value"
 
 
@@ -112,9 +115,9 @@ class Writer:
         return made
 
     def settle(self, items: Items) -> tuple[Items, list[int]]:
-        """The same items, and which inputs stay: where they are an input or a constant, and steps only convert others,
-        which were asked for their shape, these are left out."""
-        if items.room == _VALUE or any(step.op != "cast" or step.watch for step in self._steps):
+        """The same items, and which inputs stay: where they are an input or a constant, and steps that cannot fail make
+        something of others, which were asked for their shape, these are left out."""
+        if items.room == _VALUE or any(step.op not in _SURE or step.watch for step in self._steps):
             return items, [*range(len(self.inputs))]
         kept = [items.number] if items.room == _INPUT else []
         self.inputs, self._steps, self._values = [self.inputs[number] for number in kept], [], []
@@ -131,8 +134,11 @@ class Writer:
         (given,) = self._steps[0].operands
         return "cast" if given.is_whole and castable(items.dtype, given.dtype) else ""
 
-    def finished(self, items: Items) -> Program:
-        """The program that makes a row of these items."""
+    def finished(self, items: Items, item: tuple[int, ...] | None = None) -> Program:
+        """The program that makes a row of these items.
+
+        item  the shape of the only input's items, each of which it makes an item of: of a row that has any number
+        """
         if not (items.is_whole and items.room == _VALUE and items.shape == self._values[items.number][1]):
             items = self.step("copy", (items,), items.dtype)
         firsts = {_INPUT: 0, _CONSTANT: len(self.inputs), _VALUE: len(self.inputs) + len(self._constants)}
@@ -148,7 +154,7 @@ class Writer:
             return {"value": number(of), "offset": of.offset, "strides": list(strides)}
 
         plan = {
-            "inputs": [_spec(*each) for each in self.inputs],
+            "inputs": [_spec(dtype, shape if item is None else item) for dtype, shape in self.inputs],
             "constants": [
                 _spec(each.dtype.name, each.shape) | {"data": base64.b64encode(each.tobytes()).decode("ascii")}
                 for each in self._constants

@@ -410,14 +410,13 @@ class _Made:
     def field(self) -> Field:
         dtype, shape, name = self.column.spec[:3]
         program = getattr(self.column.pieces[0], "program", None)
+        extents = getattr(self.column.pieces[0], "extents", ()) if self.column.pieces else ()
         if program is not None:
             inputs = tuple(zip(*(piece.inputs for piece in self.column.pieces), strict=True))
-            return Field(
-                dtype, shape, (), self.column.index, name, views=tuple(self.views), program=program, inputs=inputs
-            )
+            ragged = any(array.lengths is not None for arrays in inputs for array in arrays)
+            return Field(dtype, shape, (), self.column.index, name, ragged, tuple(self.views), program, inputs, extents)
         arrays = tuple(piece.array for piece in self.column.pieces)
         ragged = any(array.lengths is not None for array in arrays)
-        extents = getattr(self.column.pieces[0], "extents", ()) if self.column.pieces else ()
         return Field(dtype, shape, arrays, self.column.index, name, ragged, tuple(self.views), extents=extents)
 
 

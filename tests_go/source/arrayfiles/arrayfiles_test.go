@@ -1,4 +1,4 @@
-package npy_test
+package arrayfiles_test
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goloader/goloader/core/source"
+	"github.com/goloader/goloader/core/source/arrayfiles"
 	"github.com/goloader/goloader/core/source/local"
 	"github.com/goloader/goloader/core/source/npy"
 )
@@ -35,9 +36,9 @@ const (
 func textOf(extent int) string { return fmt.Sprintf("%s%d%s", before, extent, behind) }
 
 // arrays are files of 1, 2, 3, ... bytes, all of which are their file's number.
-func arrays(t *testing.T, count int) (npy.Arrays, []string) {
+func arrays(t *testing.T, count int) (arrayfiles.Arrays, []string) {
 	t.Helper()
-	of := npy.Arrays{Offsets: []int64{0}, Begins: []int64{0}, Head: before, Tail: behind, Store: local.Store{}}
+	of := arrayfiles.Arrays{Format: npy.Format{}, Offsets: []int64{0}, Begins: []int64{0}, Head: before, Tail: behind, Store: local.Store{}}
 	folder := t.TempDir()
 	var files []string
 	for k := range count {
@@ -61,7 +62,7 @@ func read(t *testing.T, c source.Container, at int64, n int) ([]byte, error) {
 // Whatever bytes are asked for, within a file or over several, are those of the arrays one after the other.
 func TestArraysLieOneAfterTheOther(t *testing.T) {
 	of, _ := arrays(t, 5)
-	c, err := npy.New(of)
+	c, err := arrayfiles.New(of)
 	require.NoError(t, err)
 	defer c.Close()
 	want := []byte{0, 1, 1, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 4}
@@ -90,7 +91,7 @@ func TestFilesWithOtherArraysAreLeft(t *testing.T) {
 		"long":             content(2, textOf(3)+string(bytes.Repeat([]byte{' '}, 5000)), []byte{2, 2, 2}),
 	} {
 		of, files := arrays(t, 5)
-		c, err := npy.New(of)
+		c, err := arrayfiles.New(of)
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(files[2], changed, 0o600))
 		_, err = read(t, c, 3, 3)
@@ -115,7 +116,7 @@ func TestFilesWithOtherArraysAreLeft(t *testing.T) {
 // A reader that is not wanted any more says so, and does not leave the sample to anybody.
 func TestAnEndedContextIsNoOtherArray(t *testing.T) {
 	of, _ := arrays(t, 2)
-	c, err := npy.New(of)
+	c, err := arrayfiles.New(of)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -125,19 +126,19 @@ func TestAnEndedContextIsNoOtherArray(t *testing.T) {
 }
 
 func TestWrongListsAreRefused(t *testing.T) {
-	for name, spoil := range map[string]func(*npy.Arrays){
-		"no files":          func(of *npy.Arrays) { of.Begins, of.Offsets, of.Extents = []int64{0}, []int64{0}, nil },
-		"no begins":         func(of *npy.Arrays) { of.Begins = nil },
-		"fewer paths":       func(of *npy.Arrays) { of.Offsets = of.Offsets[:3] },
-		"fewer extents":     func(of *npy.Arrays) { of.Extents = of.Extents[:3] },
-		"no bytes":          func(of *npy.Arrays) { of.Begins[2] = of.Begins[1] },
-		"another begin":     func(of *npy.Arrays) { of.Begins[0] = -1 },
-		"paths without end": func(of *npy.Arrays) { of.Offsets[5]++ },
-		"no NUL":            func(of *npy.Arrays) { of.Paths[of.Offsets[2]-1] = 'x' },
+	for name, spoil := range map[string]func(*arrayfiles.Arrays){
+		"no files":          func(of *arrayfiles.Arrays) { of.Begins, of.Offsets, of.Extents = []int64{0}, []int64{0}, nil },
+		"no begins":         func(of *arrayfiles.Arrays) { of.Begins = nil },
+		"fewer paths":       func(of *arrayfiles.Arrays) { of.Offsets = of.Offsets[:3] },
+		"fewer extents":     func(of *arrayfiles.Arrays) { of.Extents = of.Extents[:3] },
+		"no bytes":          func(of *arrayfiles.Arrays) { of.Begins[2] = of.Begins[1] },
+		"another begin":     func(of *arrayfiles.Arrays) { of.Begins[0] = -1 },
+		"paths without end": func(of *arrayfiles.Arrays) { of.Offsets[5]++ },
+		"no NUL":            func(of *arrayfiles.Arrays) { of.Paths[of.Offsets[2]-1] = 'x' },
 	} {
 		of, _ := arrays(t, 5)
 		spoil(&of)
-		_, err := npy.New(of)
+		_, err := arrayfiles.New(of)
 		require.Error(t, err, name)
 	}
 }
