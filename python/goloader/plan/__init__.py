@@ -28,13 +28,11 @@ from .rows import Field, Pixels
 
 if TYPE_CHECKING:
     from .called import Called
-    from .collation import Collation
+    from .collation import After, Collation
     from .datasets import Samples
     from .datasets.script import ScriptPart
-    from .finish import Finish
     from .own_collate import OwnCollate
     from .pipeline import Pipeline
-    from .token_collate import Masking
 
 __all__ = [
     "Explanation", "Lowered", "Plan", "Refusal", "Row",
@@ -108,7 +106,7 @@ class Plan:
         return self.script is not None or any(lowered is not None and lowered.random for _, lowered in self.parts)
 
     @functools.cached_property
-    def after(self) -> Finish | Masking | None:
+    def after(self) -> After | None:
         """What Python does with a batch that Go made."""
         return None if self.collation is None else self.collation.after
 

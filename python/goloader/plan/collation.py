@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from types import CodeType
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 import torch
@@ -15,17 +16,43 @@ from ..adapters.torch import default_device
 from ..arrays.file_array import DTYPES
 from ..collate import Jagged, Pack, Pad, Sequences
 from .originals import is_original
-from .refusal import RefusalError
+from .refusal import Refusal, RefusalError
 from .row_layouts import STACKED, DocumentRows, JaggedRows, PackRows, PadRows, RowLayout, TextRows
 from .rows import Array, Field, View
 from .structure import Structure, collated, collator, count
 
-if TYPE_CHECKING:
-    from .finish import Finish
-
-
 # Which lists of numbers in samples are rows to what puts them together: none, those that differ in length, or all.
 Lists = Literal["", "uneven", "all"]
+
+
+class After(Protocol):
+    """What a collate_fn does with a batch that Go made, for Python to do.
+
+    why    it is not compiled
+    codes  of the functions that do it
+    mixes  the core does all that there is to do with the images
+    """
+
+    @property
+    def given(self) -> Callable[..., Any]: ...
+
+    @property
+    def why(self) -> Refusal: ...
+
+    @property
+    def codes(self) -> list[CodeType]: ...
+
+    @property
+    def mixes(self) -> bool: ...
+
+    def check(self, loader: Any) -> None:
+        """Raises RefusalError where worker processes, or samples that are left out, would make a difference."""
+
+    def unchanged(self) -> bool:
+        """True if it is what it was."""
+
+    def __call__(self, batch: Any, count: int) -> Any:
+        """What becomes of the batch of so many samples, which may change."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +62,7 @@ class Collation:
     name    for explain()
     pad     Pad's settings: batch_first, padding_value, pad_to_multiple_of, lengths
     fields  of a sample that are sequences; None: all
-    after   what a collate_fn of the user's own does with default_collate's batch, for Python to do
+    after   what a collate_fn of the user's own does with default_collate's batch
     around  what torch's default_collate goes by, as it was
     """
 
@@ -43,7 +70,7 @@ class Collation:
     kind: type[Sequences] | None = None
     pad: tuple[Any, ...] = ()
     fields: tuple[str | int, ...] | None = None
-    after: Finish | None = None
+    after: After | None = None
     around: tuple[Any, ...] = field(default_factory=lambda: surroundings())
 
     own = False

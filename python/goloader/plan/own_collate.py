@@ -39,7 +39,7 @@ from .bytecode import (
     UnreadableError,
     parts_of,
 )
-from .collation import Lists, is_channels_last, padding, stacked, stands, surroundings
+from .collation import After, Lists, is_channels_last, padding, stacked, stands, surroundings
 from .datasets.own import OwnCode, is_plain
 from .look import in_class, name_of
 from .originals import is_original
@@ -112,7 +112,8 @@ class CollateCode(OwnCode):
 class OwnCollate:
     """As plan.collation's Collation. Raises RefusalError for code that is not understood."""
 
-    plain, own, after = False, True, None
+    plain, own = False, True
+    after: After | None = None
     takes_lists: Lists = "uneven"
     note = "compiled from its bytecode"
 

@@ -30,9 +30,8 @@ from .structure import collator
 from .token_collate import TokenCollate
 
 if TYPE_CHECKING:
-    from .collation import Collation
+    from .collation import After, Collation
     from .datasets import Arrays, Images, Samples, Scripts
-    from .finish import Finish
     from .pipeline import Pipeline
 
 
@@ -460,8 +459,8 @@ def _rows(
     return Row("sampler", sampler, "Python", how), *stages, *made
 
 
-def _finished_row(after: Finish) -> Row:
-    """What a collate_fn does behind default_collate."""
+def _finished_row(after: After) -> Row:
+    """What a collate_fn does with Go's batch."""
     name = look.name_of(after.given)
     if after.mixes:
         return Row("collate", name, "Go", "it mixes the batch's images where they lie, by what torchvision draws")

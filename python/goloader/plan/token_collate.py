@@ -52,7 +52,6 @@ class TokenCollate(OwnCollate):
         self._around = surroundings()
         self._rules = _RULES[self.name]
         kept = own(self._wrapped)
-        self.after: Masking | None = None
         if self.name == "DataCollatorForLanguageModeling" and kept["mlm"]:
             if kept.get("seed") is not None or kept.get("whole_word_mask"):
                 raise self._refusal("it has a generator of its own, or masks whole words")
@@ -178,10 +177,7 @@ def _unwrapped(given: Any) -> tuple[Any, dict[str, Any]]:
 
 
 class Masking:
-    """Draws which tokens of a batch are masked, as Python does: what a collator does with a padded batch.
-
-    As plan.finish's Finish.
-    """
+    """Draws which tokens of a batch are masked, as Python does: what a collator does with a padded batch."""
 
     mixes = False
 
@@ -236,7 +232,7 @@ class _Part:
         """Of each sample's numbers."""
         if not self.field.ragged:
             return np.full(1, self.field.shape[0], np.int64)
-        whole = np.concatenate([array.lengths for array in self.field.arrays])  # type: ignore[misc]
+        whole = np.concatenate([array.lengths for array in self.field.arrays])
         return whole if self.field.index is None else whole[self.field.index[self.field.index >= 0]]
 
 

@@ -14,11 +14,14 @@ soundfile: Any = Late("soundfile")
 
 def _read(path: str) -> Iterator[tuple[Any, int, Made]]:
     for dtype in ("float32", "float64"):
-        floats = partial(scaled, dtype=dtype)
         array, rate = soundfile.read(path, dtype=dtype)
-        yield array, rate, lambda numbers, floats=floats: flat(floats(numbers))
+        yield array, rate, partial(_flat, dtype=dtype)
         array, rate = soundfile.read(path, dtype=dtype, always_2d=True)
-        yield array, rate, floats
+        yield array, rate, partial(scaled, dtype=dtype)
+
+
+def _flat(numbers: Any, dtype: str) -> Any:
+    return flat(scaled(numbers, dtype=dtype))
 
 
 BEHAVIOURS = {"soundfile.wav": Behaviour("soundfile", "reader of WAV files", partial(reads, _read))}

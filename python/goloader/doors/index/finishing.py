@@ -14,7 +14,7 @@ import torch
 
 from ..._core import Run
 from ...adapters.torch import within_worker, worker
-from ...plan.finish import Finish
+from ...plan.collation import After
 from ...state.generators import PROCESS, capture, of_worker, put, same, untouched
 
 
@@ -25,7 +25,7 @@ class Finisher:
     states  of the generators of each worker that has done something; each is replaced, and not changed
     """
 
-    def __init__(self, finish: Finish, base_seed: int, num_workers: int, dataset: Any, *, draws: bool) -> None:
+    def __init__(self, finish: After, base_seed: int, num_workers: int, dataset: Any, *, draws: bool) -> None:
         self._finish, self._base_seed, self._draws = finish, base_seed, draws
         self._info = num_workers, dataset
         self.states: dict[int, dict[str, Any]] = {}

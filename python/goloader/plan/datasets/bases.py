@@ -303,7 +303,8 @@ class Uneven(Numbers):
 
 def _fit(lists: list[Any]) -> bool:
     """Whether all numbers in lists fit an int64."""
-    return min(map(min, lists)) >= -(2**63) and max(map(max, lists)) < 2**63
+    least, most = min(map(min, lists)), max(map(max, lists))
+    return bool(least >= -(2**63) and most < 2**63)
 
 
 # Integers up to which a float is equal to them.

@@ -1067,7 +1067,8 @@ class _Leaf:
         self._node.limit(rows, len(base.piece))
         base.reads(rows)
 
-        first, axis = base.first, getattr(base, "axis", None)
+        first: Any = base.first
+        axis = getattr(base, "axis", None)
         alone = axis == 0 and isinstance(first, np.ndarray) and len(first) > 1
         shape = (1, *first.shape[1:]) if alone else np.asarray(first).shape
 
