@@ -39,7 +39,7 @@ class Row:
             "albumentations": self.albumentations,
         }
         packages = (name + version for name, version in wanted.items() if version is not None)
-        return [*packages, "pytest", "pytest-timeout"]
+        return [*packages, "hypothesis", "pytest", "pytest-timeout"]
 
 
 ROWS = (
