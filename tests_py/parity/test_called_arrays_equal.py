@@ -20,7 +20,7 @@ from twins import Program, batches, bits, check, errors, loader_of
 
 import goloader
 from goloader import _cores
-from goloader.plan.datasets import ahead
+from goloader.plan.datasets import array_files
 
 WORKERS = pytest.mark.parametrize("num_workers", [0, 1, 2])
 
@@ -305,7 +305,7 @@ def test_what_takes_long_is_left_to_many_workers(cores: int, tmp_path: Path, mon
 
 
 def test_headers_that_take_long_are_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ahead, "_HEADERS_S_MAX", 0.0)
+    monkeypatch.setattr(array_files, "_HEADERS_S_MAX", 0.0)
     check(program(Mels(save(tmp_path / "mels", frames)), 1, lists), native=False)
     check(program(Kinds(save(tmp_path / "alike", lambda number: (4, 6))), 1, of_dicts))  # of which few are read
 
