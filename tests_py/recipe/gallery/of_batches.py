@@ -145,7 +145,7 @@ def zipped(batch):
 
 CASES = {
     "EmbeddingBag of lists": Sampled(Bags, options={"collate_fn": embedding_bag}, state="Python"),
-    "padded into zeros": Sampled(Ragged, options={"collate_fn": pad_with_zeros}, state="Python"),
+    "padded into zeros": Sampled(Ragged, options={"collate_fn": pad_with_zeros}),
     "padded, with a mask": Sampled(Ragged, options={"collate_fn": pad_with_mask}),
     "padded by F.pad": Sampled(Ragged, options={"collate_fn": padded_by_f_pad}, state="Python"),
     "boxes with the place of the sample": Sampled(Boxes, options={"collate_fn": yolo}, state="Python"),
