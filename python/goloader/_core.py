@@ -150,7 +150,6 @@ class Core:
     """
 
     _is_open = _is_over = False
-    _runs = 0
 
     def __init__(self, plan: Plan, lib: _native.Library | None = None) -> None:
         """`lib`: which library, if not this process's."""
@@ -167,6 +166,7 @@ class Core:
         self._lib.check(self._lib.gl_open(text, len(text), byref(source), byref(handle), byref(error)), error)
         self._handle = handle.value
         _warn(error)
+        self._runs: set[int] = set()  # by their handles, those that are open: several threads may close runs
         self._is_open = True
         if plan.seek_index is not None and plan.seek_index.path is not None:
             _settle_at_exit(self._lib)
@@ -177,13 +177,13 @@ class Core:
         if not _exits():
             self.close_after_runs()
 
-    def begin_run(self) -> None:
+    def begin_run(self, handle: int) -> None:
         """A run of it has begun."""
-        self._runs += 1
+        self._runs.add(handle)
 
-    def end_run(self) -> None:
+    def end_run(self, handle: int) -> None:
         """A run of it is closed."""
-        self._runs -= 1
+        self._runs.discard(handle)
         self.close_after_runs()
 
     def close_after_runs(self) -> None:
@@ -270,7 +270,7 @@ class Run:
         # Memory of batches under way.
         self._lent: deque[Memory | None] = deque()
         self._core, self._is_open = core, True
-        core.begin_run()
+        core.begin_run(self._handle)
 
     def close(self) -> None:
         """Stops the goroutines and waits for them, milliseconds. Batches handed out stay as they are.
@@ -280,7 +280,7 @@ class Run:
         if self._is_open:
             self._is_open = False
             _close(self._lib, self._handle, (self._core, self._lent))
-            self._core.end_run()
+            self._core.end_run(self._handle)
 
     def __del__(self, _exits: Callable[[], bool] = sys.is_finalizing) -> None:
         if not _exits():
