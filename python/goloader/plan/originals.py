@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.machinery import SourceFileLoader, SourcelessFileLoader
-from operator import is_
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, TypeGuard
 from zipimport import zipimporter
@@ -68,30 +67,31 @@ def behind(value: Any) -> Any:
 # ---- functions
 
 # By a function's id: itself, its code, defaults, default keywords and closure when it was last found as shipped.
-_known: dict[int, tuple[FunctionType, tuple[Any, ...]]] = {}
+_known: dict[int, tuple[FunctionType, CodeType, Any, Any, Any]] = {}
 
 
 def as_shipped(function: Any) -> bool:
     """True for a plain function whose code, defaults and closure are those that its module's file gives it."""
-    if type(function) is not FunctionType:
-        return False
-    state = _state(function)
     known = _known.get(id(function))
-    if known is not None and known[0] is function and all(map(is_, known[1], state)):
-        return True
-    if not _is_shipped(function, state[0]):
+    if known is not None and known[0] is function:  # as is asked before each batch, of some functions
+        _, code, defaults, keywords, closure = known
+        if (
+            code is code_of(function)
+            and defaults is function.__defaults__
+            and keywords is function.__kwdefaults__
+            and closure is function.__closure__
+        ):
+            return True
+    if type(function) is not FunctionType or not _is_shipped(function, code_of(function)):
         return False
-    _known[id(function)] = function, state
+    trust(function)
     return True
 
 
 def trust(function: FunctionType) -> None:
     """Takes a function for one that is as shipped."""
-    _known[id(function)] = function, _state(function)
-
-
-def _state(function: FunctionType) -> tuple[Any, ...]:
-    return code_of(function), function.__defaults__, function.__kwdefaults__, function.__closure__
+    state = code_of(function), function.__defaults__, function.__kwdefaults__, function.__closure__
+    _known[id(function)] = function, *state
 
 
 def _is_shipped(function: FunctionType, code: CodeType) -> bool:
