@@ -541,8 +541,8 @@ DATASETS: Table = [
     (
         "Hugging Face's datasets",
         "`datasets.Dataset` of files or in memory: `with_format` 'torch' or 'numpy' with columns of numbers or lists "
-        "of numbers, and without a format with columns of numbers; selected, shuffled, filtered, joined; `Subset` of "
-        "them",
+        "of numbers, and without a format with columns of numbers, or of lists of them for a `collate_fn` that pads; "
+        "selected, shuffled, filtered, joined; `Subset` of them",
         tables,
     ),
     (
