@@ -24,11 +24,12 @@ CLASSES, SIZE = 3, 16
 class Seen:
     """What a training saw: of each step a digest of the batch and the loss; and the loaders that it used."""
 
-    steps: list[tuple[str, float]] = field(default_factory=list)
+    steps: list[tuple[str, str]] = field(default_factory=list)
     loaders: list[Any] = field(default_factory=list)
 
     def step(self, batch: Any, loss: torch.Tensor | float = 0.0) -> None:
-        self.steps.append((digest(batch), float(torch.as_tensor(loss).detach())))
+        # As text: a loss that is not a number is the same in both.
+        self.steps.append((digest(batch), repr(float(torch.as_tensor(loss).detach()))))
 
 
 def digest(batch: Any) -> str:
