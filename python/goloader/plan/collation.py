@@ -15,6 +15,7 @@ from torch.utils.data._utils import collate
 from ..adapters.torch import default_device
 from ..arrays.file_array import DTYPES
 from ..collate import Jagged, Pack, Pad, Sequences
+from .look import name_of
 from .originals import is_original
 from .refusal import Refusal, RefusalError
 from .row_layouts import STACKED, DocumentRows, JaggedRows, PackRows, PadRows, RowLayout, TextRows
@@ -53,6 +54,12 @@ class After(Protocol):
 
     def __call__(self, batch: Any, count: int) -> Any:
         """What becomes of the batch of so many samples, which may change."""
+
+
+def check_on_error(loader: Any, given: Any) -> None:
+    """Raises RefusalError where a collate_fn is not given all samples of a batch."""
+    if getattr(loader, "on_error", "raise") != "raise":
+        raise RefusalError("collate", name_of(given), "on_error says what it is given", "COLLATE_OWN")
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ import torch
 
 from ..adapters.torch import collate, gives, instead
 from .bytecode import UnreadableError, check_python
+from .collation import check_on_error
 from .datasets.own import is_of_library, is_plain, variable
 from .harmless import CHANGERS, codes_of
 from .look import attributes, in_class, is_a, name_of, own, parents
@@ -83,8 +84,7 @@ class Finish:
 
     def check(self, loader: Any) -> None:
         """Raises RefusalError where worker processes, or samples that are left out, would make a difference."""
-        if getattr(loader, "on_error", "raise") != "raise":
-            raise RefusalError("collate", name_of(self.given), "on_error says what it is given", "COLLATE_OWN")
+        check_on_error(loader, self.given)
         if loader.num_workers > 0:
             for what, given in (("collate", self.given), ("loader", loader.worker_init_fn)):
                 if given is not None and (kept := keeps(given)):

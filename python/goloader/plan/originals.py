@@ -28,17 +28,8 @@ from .look import parents
 exchanged: dict[int, Any] = {}
 
 _LIBRARIES = {
-    "PIL",
-    "albucore",
-    "albumentations",
-    "cv2",
-    "goloader",
-    "numpy",
-    "scipy",
-    "soundfile",
-    "torch",
-    "torchvision",
-}
+    "PIL", "albucore", "albumentations", "cv2", "goloader", "numpy", "scipy", "soundfile", "torch", "torchvision"
+}  # fmt: skip
 
 
 def is_original(function: Any, *packages: str) -> bool:

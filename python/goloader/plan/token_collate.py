@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from .collation import Lists, stacked, stands, surroundings
+from .collation import Lists, check_on_error, stacked, stands, surroundings
 from .look import in_class, name_of, own
 from .originals import is_original
 from .own_collate import OwnCollate
@@ -45,7 +45,7 @@ class TokenCollate(OwnCollate):
     note = "transformers' batches, as Go makes them"
 
     def __init__(self, given: Any) -> None:
-        self.given, self.name = given, name_of(given)
+        self.given = given
         self._wrapped, self._options = _unwrapped(given)
         self.name = name_of(self._wrapped)
         self._settings = self._look()
@@ -183,15 +183,13 @@ class Masking:
 
     def __init__(self, given: Any, why: Refusal) -> None:
         self.given, self.why = given, why
-        mask = in_class(type(given), "torch_mask_tokens")
-        if not is_original(mask, "transformers") or "torch_mask_tokens" in own(given):
+        if not self.unchanged():
             raise RefusalError("collate", name_of(given), "its methods were replaced", "FUNCTION_REPLACED")
-        self.codes: list[CodeType] = [mask.__code__]
+        self.codes: list[CodeType] = [in_class(type(given), "torch_mask_tokens").__code__]
 
     def check(self, loader: Any) -> None:
         """Raises RefusalError where samples that are left out would make a difference."""
-        if getattr(loader, "on_error", "raise") != "raise":
-            raise RefusalError("collate", name_of(self.given), "on_error says what it is given", "COLLATE_OWN")
+        check_on_error(loader, self.given)
 
     def unchanged(self) -> bool:
         """True if it is what it was."""
