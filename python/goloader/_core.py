@@ -12,7 +12,7 @@ import time
 import warnings
 import weakref
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from ctypes import byref, c_int32, c_int64
 from functools import cache, cached_property
 from typing import Any, NamedTuple, NoReturn, Protocol
@@ -150,6 +150,8 @@ class Core:
     """
 
     _is_open = _is_over = False
+    # At interpreter exit the kernel is quicker, and this module's names may be gone.
+    _exits = staticmethod(sys.is_finalizing)
 
     def __init__(self, plan: Plan, lib: _native.Library | None = None) -> None:
         """`lib`: which library, if not this process's."""
@@ -171,11 +173,9 @@ class Core:
         if plan.seek_index is not None and plan.seek_index.path is not None:
             _settle_at_exit(self._lib)
 
-    # At interpreter exit the kernel is quicker, and this module's names may be gone.
-    def __del__(self, _exits: Callable[[], bool] = sys.is_finalizing) -> None:
+    def __del__(self) -> None:
         self._is_over = True
-        if not _exits():
-            self.close_after_runs()
+        self.close_after_runs()
 
     def begin_run(self, handle: int) -> None:
         """A run of it has begun."""
@@ -188,7 +188,7 @@ class Core:
 
     def close_after_runs(self) -> None:
         """Closes it where nobody has it any more: the garbage collector may take it before its runs."""
-        if self._is_open and self._is_over and not self._runs:
+        if self._is_open and self._is_over and not self._runs and not self._exits():
             self._is_open = False
             _close(self._lib, self._handle, self.plan)
 
@@ -258,6 +258,7 @@ class Run:
     """A plan at work. One thread at a time. Closed when the last reference is gone, if not before."""
 
     _is_open = False
+    _exits = staticmethod(sys.is_finalizing)
 
     def __init__(self, core: Core, lib: _native.Library, loader: int, options: _native.RunOptions) -> None:
         self._lib = lib
@@ -277,14 +278,13 @@ class Run:
 
         A read that does not come back is left after 50 ms.
         """
-        if self._is_open:
+        if self._is_open and not self._exits():
             self._is_open = False
             _close(self._lib, self._handle, (self._core, self._lent))
             self._core.end_run(self._handle)
 
-    def __del__(self, _exits: Callable[[], bool] = sys.is_finalizing) -> None:
-        if not _exits():
-            self.close()
+    def __del__(self) -> None:
+        self.close()
 
     def submit(
         self, rows: NDArray[np.int64], lent: Memory | None = None, seeds: NDArray[np.uint64] | None = None
