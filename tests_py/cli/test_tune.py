@@ -18,6 +18,9 @@ import goloader
 from goloader.cli import main, tune
 from tests_py.files.ranges import packed, serving
 
+# Each setting is a process of its own.
+pytestmark = pytest.mark.timeout(600)
+
 _MODULE = """
 import time, torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset
@@ -51,7 +54,7 @@ def none():
 def _tune(folder: Path, *arguments: str, url: str = "") -> subprocess.CompletedProcess[str]:
     (folder / "mine.py").write_text(f"URL = {url!r}\n{_MODULE}")
     command = [sys.executable, "-m", "goloader", "tune", *arguments, "--seconds", "0.3", "--rounds", "1"]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=250)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=550)
 
 
 @pytest.mark.slow
