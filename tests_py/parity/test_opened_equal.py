@@ -7,6 +7,7 @@ import functools
 import os
 import random
 import re
+import types
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -222,7 +223,26 @@ class Grey(Base):
         return self.transform(Image.open(self.paths[i]).convert("L")), self.labels[i]
 
 
+def opened(classes: dict[str, int], path: str, name: str, mode: str = "RGB", *, transform: Any = CROP) -> Any:
+    return transform(Image.open(path).convert(mode)), classes[name]
+
+
+class Defaults(Base):
+    def __getitem__(self, i: int) -> Any:
+        return opened(self.of, self.paths[i], self.names[i])
+
+
+class Partial(Base):
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.open = functools.partial(opened, self.of, transform=CROP)
+
+    def __getitem__(self, i: int) -> Any:
+        return self.open(self.paths[i], name=self.names[i])
+
+
 KINDS = (
+    Defaults, Partial,
     Plain, Rows, Tutorial, TableRows, TableColumns, TableTexts, Samples, Loaded, LoadedByPillow, Joined, Numbered,
     ByName, ByPart, Converted, Items, Alone, Named, Many, Table, Two, Branching, Grey,
 )  # fmt: skip
@@ -367,6 +387,28 @@ def double(dataset: Any) -> None:
     dataset.target_transform = lambda label: 2 * label
 
 
+def more_given(dataset: Any) -> None:
+    dataset.open.keywords["mode"] = "L"
+
+
+def other_given(dataset: Any) -> None:
+    dataset.open.keywords["transform"] = TENSOR
+
+
+def other_class(dataset: Any) -> None:
+    dataset.of[dataset.names[2]] = 77
+
+
+def other_partial(dataset: Any) -> None:
+    dataset.open = functools.partial(opened, dict.fromkeys(dataset.names, 5))
+
+
+def other_default(dataset: Any) -> None:
+    dataset.open = types.FunctionType(opened.__code__, globals(), argdefs=("L",))
+    dataset.open.__kwdefaults__ = {"transform": TENSOR}
+    dataset.open = functools.partial(dataset.open, dataset.of)
+
+
 CHANGES: tuple[tuple[Any, Callable[[Any], None], bool], ...] = (
     (Plain, rename, True),
     (Rows, rename, True),
@@ -377,6 +419,11 @@ CHANGES: tuple[tuple[Any, Callable[[Any], None], bool], ...] = (
     (Tutorial, transform, True),
     (Plain, transform, True),
     (Plain, without, False),
+    (Partial, more_given, True),
+    (Partial, other_given, True),
+    (Partial, other_class, True),
+    (Partial, other_partial, True),
+    (Partial, other_default, True),
     (Many, relabel, True),
 )
 

@@ -861,17 +861,23 @@ def _bound(called: Callee) -> dict[str, Expression]:
     if {*options} & {*given} or not {*options} <= {*names[code.co_posonlyargcount :]}:
         raise wrong
     given |= options
-    defaults: tuple[Any, ...] = called.defaults or function.__defaults__ or ()
+    defaults = called.defaults or _defaults(called.called, "__defaults__", enumerate(function.__defaults__ or ()))
     left = dict(zip(names[code.co_argcount - len(defaults) : code.co_argcount], defaults, strict=True))
-    left |= function.__kwdefaults__ or {}
-    for name in names:
-        if name not in given:
-            if name not in left:
-                raise wrong
-            if not isinstance(left[name], Expression | str | bytes | int | float | None):
-                raise UnreadableError(f"calls {code.co_name} with a default of type {type(left[name]).__qualname__}")
-            given[name] = left[name] if isinstance(left[name], Expression) else as_constant(left[name])
-    return given | more
+    options = function.__kwdefaults__ or {}
+    left |= zip(options, _defaults(called.called, "__kwdefaults__", options.items()), strict=True)
+    if not {*names} <= given.keys() | left.keys():
+        raise wrong
+    return {name: given.get(name) or left[name] for name in names} | more
+
+
+def _defaults(function: Expression, name: str, given: Iterable[tuple[Any, Any]]) -> tuple[Expression, ...]:
+    """Default arguments of a function: constants, and others as items of what the function keeps them in."""
+    return tuple(
+        as_constant(value)
+        if isinstance(value, str | bytes | int | float | None)
+        else Item(Attribute(function, name), as_constant(key))
+        for key, value in given
+    )
 
 
 def _is_window(of: Expression) -> bool:

@@ -8,7 +8,7 @@ import sys
 from contextlib import suppress
 from dataclasses import fields
 from enum import EnumMeta
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.util import find_spec
 from operator import is_
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType, SimpleNamespace
@@ -57,6 +57,9 @@ ERRORS = (ArithmeticError, LookupError, TypeError, ValueError)
 
 # What no index is that torch's samplers give.
 _NO_INDEX = (torch.Tensor, slice, list, tuple)
+
+# Attributes of Python's own objects that code is read through.
+_PARTS = {partial: ("func", "args", "keywords"), FunctionType: ("__defaults__", "__kwdefaults__")}
 
 # What makes an int of a tensor.
 _TO_INT = ("item", "tolist")
@@ -126,6 +129,7 @@ class OwnCode:
         self._read: dict[tuple[Expression, bool], _Read] = {}
         self._first = _Read(self._function)
         self._meant: dict[Expression, Any] = {}
+        self._extents: dict[Expression, Any] = {}  # of what partials are called with
         self._stores = Stores()
         self._standing: Standing | None = None
         self._by_names = True  # whether there may be one
@@ -184,7 +188,7 @@ class OwnCode:
                 self._first.unchanged(self.function_of(dataset))
                 and all(known.unchanged(self._called(*called)) for called, known in self._read.items())
                 and all(self._decide(condition) is outcome for condition, outcome in self.reading.conditions)
-                and all(extent_of(self.value(whole)) == extent for whole, extent in self.reading.extents)
+                and all(extent_of(self.value(whole)) == extent for whole, extent in self._all_extents)
                 and all(self.value(expression) is meant for expression, meant in self._meant.items())
             )
         except (RefusalError, UnreadableError):
@@ -202,10 +206,14 @@ class OwnCode:
         looked_at = (*places, *self._meant, *(called for called, _ in self._read))
         if self._by_names:
             try:
-                self._standing = Standing(self.dataset, conditions, looked_at, values, self.value, self.reading.extents)
+                self._standing = Standing(self.dataset, conditions, looked_at, values, self.value, self._all_extents)
             except LookupError:
                 self._by_names = False
         return values
+
+    @property
+    def _all_extents(self) -> tuple[tuple[Expression, Any], ...]:
+        return (*self.reading.extents, *self._extents.items())
 
     @property
     def is_of_torchvision(self) -> bool:
@@ -335,6 +343,11 @@ class OwnCode:
         match expression:
             case Call(function=name, arguments=arguments, options=options):
                 called = name
+                if type(whole := self.if_seen(name)) is partial:
+                    keywords = Attribute(name, "keywords")
+                    self._extents[keywords] = extent_of(whole.keywords)
+                    kept = {each: Item(keywords, Constant(each, str)) for each in whole.keywords}
+                    options, name = tuple((kept | dict(options)).items()), Attribute(name, "func")
             case Attribute():
                 called = name = expression
             case Item(owner=name, key=key):
@@ -385,9 +398,13 @@ class OwnCode:
                 if of_item and not is_a(whole, Dataset) and type(found) is FunctionType and is_left(found):
                     return None, ()
                 return found, () if type(found) is staticmethod else (owner,)
-        function = self.value(called)
+        function: Any = self.value(called)
+        first: tuple[Expression, ...] = ()
+        if type(function) is partial:
+            args = Attribute(called, "args")
+            function, first = function.func, tuple(Item(args, Constant(n, int)) for n in range(len(function.args)))
         if type(function) is FunctionType:
-            return (None, ()) if is_left(function) else (function, ())
+            return (None, ()) if is_left(function) else (function, first)
         call = in_class(type(function), "__call__")  # of a class of the user's, or of one that is part of a dataset
         left = type(call) is not FunctionType or (is_left(call) and not _is_of_datasets(call))
         return (None, ()) if left or not is_plain(function) else (call, (called,))
@@ -603,6 +620,8 @@ def _attribute(owner: Any, name: str, expression: Expression) -> Any:
         found = in_class(owner, name)
         if found is not None and (type(found) is FunctionType or not in_class(type(found), "__get__")):
             return found
+    elif name in _PARTS.get(type(owner), ()):
+        return getattr(owner, name)
     elif type(owner) is EnumMeta:
         members = vars(owner).get("_member_map_")
         if type(members) is dict and name in members:

@@ -9,7 +9,6 @@ import random
 import sys
 from collections.abc import Sequence
 from enum import Enum
-from functools import partial
 from itertools import accumulate
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
@@ -64,7 +63,7 @@ class ScriptCode(OwnCode):
         self._objects: dict[Call, Any] = {}
         # Lists that are drawn of, and how long they are.
         self.lengths: list[tuple[Expression, int]] = []
-        # Partials that are called, and weights to draw by, with what they are.
+        # Numbers and weights to draw by, with what they are.
         self._settings: list[tuple[Expression, Any, str]] = []
         # Functions that are called as they are.
         self._pure: list[Pure] = []
@@ -98,7 +97,8 @@ class ScriptCode(OwnCode):
         """Whether a function of the user's may be called as it is."""
         given = len(expression.arguments) if isinstance(expression, Call) else int(isinstance(expression, Item))
         first = callee.arguments[: len(callee.arguments) - given]
-        receivers = [self.if_seen(each) for each in first if not isinstance(each, Constant)]
+        # A partial's may be texts and numbers.
+        receivers = [seen for each in first if not isinstance(seen := self.if_seen(each), str | bytes | int | float)]
         others = [*callee.arguments[len(first) :], *(each for _, each in callee.options)]
         known = [self.if_seen(each) for each in others if not isinstance(each, Display | Extended | Mapping)]
         if len(receivers) > 1 or callee.defaults or callee.function.__code__.co_name.startswith("<"):
@@ -348,8 +348,6 @@ class ScriptCode(OwnCode):
             return False
 
     def _callee(self, expression: Expression) -> Callee | None:
-        if isinstance(expression, Call) and type(called := self.if_seen(expression.function)) is partial:
-            return self._of_partial(expression, called)
         callee = super()._callee(expression)
         if callee is None and isinstance(expression, Call):
             try:
@@ -363,23 +361,7 @@ class ScriptCode(OwnCode):
                 return Callee(function, expression.function, (*first, *expression.arguments), expression.options)
         return callee
 
-    def _of_partial(self, call: Call, called: partial[Any]) -> Callee | None:
-        """The same of a partial of such a function, with constants."""
-        given = [*called.args, *called.keywords.values()]
-        if type(called.func) is not FunctionType or is_left(called.func):
-            return None
-        if not all(type(each) in (type(None), bool, int, float, str) for each in given):
-            return None
-        self._settings.append((call.function, called, repr(called)))
-        arguments = (*(Constant(each, type(each)) for each in called.args), *call.arguments)
-        options = {name: Constant(each, type(each)) for name, each in called.keywords.items()} | dict(call.options)
-        self._keep(call.function, called.func)
-        return Callee(called.func, call.function, arguments, tuple(options.items()))
-
     def _called(self, called: Expression, of_item: bool) -> Any:
-        found = self.if_seen(called)
-        if type(found) is partial:
-            return found.func
         function = super()._called(called, of_item)
         if type(function) is FunctionType:
             return function
