@@ -121,8 +121,9 @@ bench-storage: build .venv/bench.stamp ## Time an image folder on storage with 5
 	$(PYTHON) -m bench.storage --arrays --delay 10ms --count 4096 --output bench/results/storage_arrays.json --rounds $(ROUNDS)
 
 .PHONY: bench-remote
-bench-remote: build .venv/bench.stamp ## Time an image folder in a bucket with 20 ms an answer, and torch with urllib.
-	$(PYTHON) -m bench.storage --bucket --delay 20ms --contenders goloader,torch-8,cached,in-memory --output bench/results/remote.json --rounds $(ROUNDS)
+bench-remote: build .venv/bench.stamp ## Time images in a bucket with 20 ms an answer, by the libraries that people fetch them with, and update docs/remote.md.
+	$(PYTHON) -m bench.remote --rounds $(ROUNDS)
+	GOLOADER_UPDATE=1 $(PYTHON) -m pytest tests_py/readme -k from_a_bucket
 
 .PHONY: bench-ranks
 bench-ranks: build .venv/bench.stamp ## Time 1, 2, 4 and 8 ranks on this machine, with goloader and with torch, and their memory.

@@ -1,18 +1,15 @@
-"""An image folder, or rows of an array, on a storage that takes 50 ms for each opening and reading; or in a bucket.
+"""An image folder, or rows of an array, on a storage that takes 50 ms for each opening and reading.
 
     python -m bench.storage [--delay 50ms] [--count 2048] [--rounds 3] [--contenders goloader,torch-2,torch-8,torch-32]
     python -m bench.storage --arrays --delay 10ms
-    python -m bench.storage --bucket --delay 20ms --contenders goloader,torch-8,cached,in-memory
 
 What: images per second over a whole shuffled epoch after a first one, of ~100 KB JPEGs with RandomResizedCrop(224),
 flip, ToTensor and Normalize, batches of 64: goloader with num_workers=2, torch's DataLoader with 2, 8 and 32.
 
 How: the folder is mounted by FUSE (tests_go/source/faultfs, which needs /dev/fuse and root), which sleeps before it
 opens a file and before each reading of it. A process a contender, in turn. The file system itself takes some of the
-cores' time, from everybody. With --bucket a server on this machine (tests_go/source/bucket) waits before each answer;
-goloader reads s3://, and torch's dataset opens URLs by urllib. "cached" is goloader with cache= a fresh folder on this
-machine's disk, which the first epoch fills. With --arrays all take the same ArrayDataset of a .npy file there, with
-rows of 128 KB: shuffled, in batches of 16, again in a second epoch. Nothing of that file is in the page cache.
+cores' time, from everybody. With --arrays all take the same ArrayDataset of a .npy file there, with rows of 128 KB:
+shuffled, in batches of 16, again in a second epoch. Nothing of that file is in the page cache.
 
 How to read: 'it / that' is goloader's figure over that one's. "in memory" is goloader over the same files without the
 delay: what decoding on this machine allows.
@@ -21,7 +18,6 @@ delay: what decoding on this machine allows.
 from __future__ import annotations
 
 import argparse
-import io
 import json
 import os
 import shutil
@@ -32,28 +28,21 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
-from urllib.request import urlopen
 
 import numpy as np
 import torch
 import torchvision.transforms as T
-from PIL import Image
-from torch.utils.data import Dataset
 from torchvision.datasets import ImageFolder
 
 import goloader
-import goloader.datasets
 from bench import harness, photos
 
 ROOT = Path(__file__).parents[1]
 ROW_BYTES = 128 << 10
 CONTENDERS = {
     "goloader": "goloader, 2 workers",
-    "cached": "goloader, 2 workers, kept on a disk",
     "in-memory": "goloader, 2 workers, in memory",
     "torch-2": "torch, 2 workers",
     "torch-8": "torch, 8 workers",
@@ -62,8 +51,8 @@ CONTENDERS = {
 
 
 @contextmanager
-def slow(folder: Path, delay: str, bucket: bool) -> Iterator[str]:
-    """The folder at another place, where each opening and reading takes longer."""
+def slow(folder: Path, delay: str, bucket: bool = False) -> Iterator[str]:
+    """The folder at another place, where each opening and reading takes longer: a file system, or a bucket."""
     go = shutil.which("go")
     if go is None:
         raise SystemExit("go is needed: see scripts/setup.sh")
@@ -88,23 +77,6 @@ def slow(folder: Path, delay: str, bucket: bool) -> Iterator[str]:
                 raise SystemExit("the slow file system cannot be mounted: it needs /dev/fuse, and root")
         finally:
             server.communicate()
-
-
-class Opened(Dataset[Any]):
-    """A bucket's images as people read them without goloader: each by a request of its own."""
-
-    def __init__(self, root: str, transform: Any) -> None:
-        self.samples, self.transform = list(goloader.datasets.ImageFolder(root).samples), transform
-        self.server = os.environ["AWS_ENDPOINT_URL"]
-
-    def __len__(self) -> int:
-        return len(self.samples)
-
-    def __getitem__(self, index: int) -> Any:
-        path, label = self.samples[index]
-        with urlopen(f"{self.server}/{quote(path.removeprefix('s3://'))}") as answer:
-            image = Image.open(io.BytesIO(answer.read())).convert("RGB")
-        return self.transform(image), label
 
 
 def write_rows(path: Path, count: int) -> None:
@@ -150,13 +122,8 @@ def contend(name: str, root: str) -> None:
     )
     of_torch = name.startswith("torch")
     workers = int(name.removeprefix("torch-")) if of_torch else 2
-    remote = Opened if of_torch else goloader.datasets.ImageFolder
-    dataset: Any = remote if root.startswith("s3://") else ImageFolder
-    kept = tempfile.TemporaryDirectory(prefix="goloader-bench-")
-    if name == "cached":
-        dataset = partial(goloader.datasets.ImageFolder, cache=kept.name)
     loader: Any = (torch.utils.data.DataLoader if of_torch else goloader.DataLoader)(
-        dataset(root, transform), batch_size=64, shuffle=True, num_workers=workers, persistent_workers=True
+        ImageFolder(root, transform), batch_size=64, shuffle=True, num_workers=workers, persistent_workers=True
     )
     for epoch in range(2):
         start, seen = time.perf_counter(), 0
@@ -164,7 +131,6 @@ def contend(name: str, root: str) -> None:
             seen += len(images)
         rate = seen / (time.perf_counter() - start)
         harness.say(f"  epoch {epoch}: {rate:.0f} images/s")
-    kept.cleanup()
     print(json.dumps({"rate": rate}))
 
 
@@ -182,8 +148,6 @@ def table(found: dict[str, list[float]], delay: str, unit: str) -> str:
     for name, rate in median.items():
         ratio = f"{median['goloader'] / rate:.2f}x" if "goloader" in median else ""
         lines.append(f"{CONTENDERS[name]:34}{rate:10.0f}{ratio:>12}")
-    if {"cached", "in-memory"} <= median.keys():
-        lines.append(f"an epoch of the cache / of local files: {median['cached'] / median['in-memory']:.2f}x")
     return "\n".join(lines)
 
 
@@ -193,7 +157,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--count", type=int, default=2048, help="images (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=3, help="processes of each contender (default: %(default)s)")
     parser.add_argument("--contenders", help=f"comma-separated (default: all of {','.join(CONTENDERS)})")
-    parser.add_argument("--bucket", action="store_true", help="behind a server that speaks S3, not in a file system")
     parser.add_argument("--arrays", action="store_true", help="rows of a .npy file, not images")
     parser.add_argument("--output", type=Path, default=harness.RESULTS / "storage.json")
     parser.add_argument("--child", choices=CONTENDERS, help=argparse.SUPPRESS)
@@ -202,8 +165,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if arguments.child:
         contend(arguments.child, arguments.root)
         return
-    usual = [name for name in CONTENDERS if not (arguments.arrays and name == "cached")]
-    names = arguments.contenders.split(",") if arguments.contenders else usual
+    names = arguments.contenders.split(",") if arguments.contenders else [*CONTENDERS]
     if unknown := sorted(set(names) - set(CONTENDERS)):
         parser.error(f"no contender called {', '.join(unknown)}; there are {', '.join(CONTENDERS)}")
     about = {"date": harness.now(), "machine": harness.machine(), "delay": arguments.delay, "count": arguments.count}
@@ -214,7 +176,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             write_rows(folder / file, arguments.count)
         else:
             folder, file = photos.ensure_photos(photos.Settings(count=arguments.count)), ""
-        with slow(folder, arguments.delay, arguments.bucket) as there:
+        with slow(folder, arguments.delay) as there:
             for _ in range(arguments.rounds):
                 for name in names:
                     harness.say(f"{name} ...")

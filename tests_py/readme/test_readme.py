@@ -35,7 +35,7 @@ from torchvision.models import get_weight
 from torchvision.transforms import v2
 
 import goloader
-from bench import against_table, against_torch, gpu, harness, many_files, ranks, ray_data
+from bench import against_table, against_torch, gpu, harness, many_files, ranks, ray_data, remote
 from bench.programs import table as programs_table
 from bench.programs import turns
 from goloader import ArrayDataset, DataLoader, Explanation, FileArray, TokenDataset
@@ -907,6 +907,11 @@ def test_the_speed_in_ray_is_that_of_the_kept_result() -> None:
     found = json.loads((harness.RESULTS / "ray_data.json").read_text())["contenders"]
     assert list(found) == list(ray_data.CONTENDERS)
     require_part("docs/ray.md", "bench", f"```text\n{ray_data.table(found)}\n```\n")
+
+
+def test_the_speed_from_a_bucket_is_that_of_the_kept_result() -> None:
+    kept = json.loads((harness.RESULTS / "remote.json").read_text())
+    require_part("docs/remote.md", "remote", f"```text\n{remote.table(kept['contenders'], kept['delay'])}\n```\n")
 
 
 def test_the_speed_of_training_on_a_gpu_is_that_of_the_kept_result() -> None:
