@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -263,6 +264,41 @@ def test_code_that_may_do_more_is_run_each_time(kind: type[Base]) -> None:
     if kind is not Opens:
         check(program, native=False)
     assert goloader.DataLoader(kind(), batch_size=4).explain().codes[0] == "CODE_UNREAD"
+
+
+class Codec:
+    def bytes(self, text: str) -> list[int]:
+        return [len(word) for word in text.split()][:2]
+
+
+class NamedAsNumpyOnceWas(Base):
+    """numpy warns of `np.bytes` where it is asked for that."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.codec = Codec()
+
+    def __getitem__(self, i: int) -> Any:
+        return torch.tensor(self.codec.bytes(self.texts[i])), i
+
+
+class CollateNamedAsNumpyOnceWas:
+    def bytes(self, x: Any) -> Any:
+        return x + 1
+
+    def __call__(self, batch: Any) -> Any:
+        return [self.bytes(x) for x, _ in batch], [y if y % 2 else None for _, y in batch]
+
+
+@pytest.mark.parametrize("collate", [None, CollateNamedAsNumpyOnceWas()])
+def test_no_library_is_asked_for_what_a_program_names(collate: Any) -> None:
+    numbers = torch.arange(COUNT)
+    dataset: Any = data.TensorDataset(numbers, numbers) if collate else NamedAsNumpyOnceWas()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        want = [*data.DataLoader(dataset, 4, collate_fn=collate)]
+        assert difference(want, [*goloader.DataLoader(dataset, 4, collate_fn=collate, num_workers=1)]) is None
+    assert not [each for each in caught if each.category is FutureWarning]
 
 
 def test_each_sample_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:

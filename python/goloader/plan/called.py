@@ -30,7 +30,7 @@ from .collation import Lists, stands, surroundings
 from .datasets.own import is_of_library, variable
 from .finish import function_of, keeps
 from .harmless import FUNCTIONS, IN_PLACE, LIBRARIES, NAMES, PLAIN, REACHING, Changes, codes_of
-from .look import in_class, name_of, own
+from .look import has, in_class, name_of, own
 from .originals import module_of
 from .refusal import Refusal, RefusalError, granted
 from .row_layouts import STACKED, ApartRows
@@ -159,7 +159,7 @@ class Called:
         has_own = self._owner is not None and (
             name in own(self._owner) or in_class(type(self._owner), name) is not None
         )
-        of_library = any(hasattr(each, name) for each in (torch, np, torch.Tensor, np.ndarray))
+        of_library = any(has(each, name) for each in (torch, np, torch.Tensor, np.ndarray))
         if name not in (NAMES | IN_PLACE) and (of_library or not has_own):
             raise UnreadableError(f"uses .{name}")
         if has_own:

@@ -32,7 +32,7 @@ import torch
 
 from ..bytecode import UnreadableError
 from ..harmless import BUILTINS, FUNCTIONS, LIBRARIES, MAKERS, NAMES, PLAIN, REACHING, SAME, Changes, codes_of
-from ..look import in_class, own, parents
+from ..look import has, in_class, own, parents
 from ..originals import module_of
 from .own import function_in, is_of_library, is_plain, state_of, variable
 from .sources import FLOATS, INTS, TEXTS, Sources
@@ -225,7 +225,7 @@ class Pure:
                 self._look_up(self._owners[owner], name)
         had = {name for _, name in self._found}
         for name in sorted(self._names - self.names):  # the same one is told each time
-            if name not in had or any(hasattr(each, name) for each in self.known):
+            if name not in had or any(has(each, name) for each in self.known):
                 raise UnreadableError(f"uses .{name}")
         if lacking := self._of_receivers - had:
             raise UnreadableError(f"uses .{min(lacking)}")
