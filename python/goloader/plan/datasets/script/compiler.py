@@ -259,6 +259,10 @@ class Compiler:
                 self._let_as[id(of)] = of, self.sure(self.number(of)), self.into
                 self.accounted.add(id(of))
 
+    def _is_of_sound(self, of: Expression) -> bool:
+        """Whether it is a sound's rate, which goes by the file's header."""
+        return isinstance(of, Part) and self.crops is not None and self.crops.number(of) is not None
+
     def _reckons(self, of: Expression) -> bool:
         """Whether it is arithmetic of numbers that are known: these are not looked into again."""
         operands = (of.left, of.right) if isinstance(of, Binary) else (of.operand,) if isinstance(of, Unary) else ()
