@@ -114,7 +114,7 @@ func open(text []byte, from *C.gl_source) (*pipeline.Loader, error) {
 	if p.Source.Kind == plan.Stream {
 		return openStream(p)
 	}
-	if p.Source.Kind == plan.Array {
+	if p.Source.Kind == plan.Array || len(p.Source.Fields) > 0 {
 		if err := fits(p.Source.Fields); err != nil {
 			return nil, err
 		}
@@ -185,11 +185,21 @@ func openRows(p *plan.Plan, from *C.gl_source, n int) (*pipeline.Loader, error) 
 	}
 	fields, err := arrayFields(p.Source, from, files)
 	if err == nil {
+		if p.Source.Kind == plan.Scripted {
+			n = array.Named
+		}
 		var rows *array.Source
+		var made *expr.Source
 		if rows, err = array.New(n, fields); err == nil {
-			var made *expr.Source
-			if made, err = expr.New(p.Source.Fields, rows); err == nil {
-				return pipeline.OpenRows(p, made), nil
+			made, err = expr.New(p.Source.Fields, rows)
+		}
+		if err == nil && p.Source.Kind == plan.Array {
+			return pipeline.OpenRows(p, made), nil
+		}
+		var loader *pipeline.Loader
+		if err == nil {
+			if loader, err = pipeline.OpenDrawnRows(p, made); err == nil {
+				return loader, nil
 			}
 		}
 		err = fmt.Errorf("%w: %w", errArgument, err)
@@ -219,6 +229,7 @@ func arrayFields(p plan.Source, from *C.gl_source, files *containers) ([]array.F
 				}
 				each.File, each.Offset = file, int64(a.offset)
 			}
+			each.Ends = p.Kind == plan.Scripted
 			made[i].Arrays = append(made[i].Arrays, each)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // of goroutines may use it, each with a Frame.
 type Script struct {
 	first, body block
-	rows        []number // of the files that a sample opens
+	rows        []number // of the files that a sample opens, or of the source's fields
 	gives       []give
 	planes      []int // of each file's image
 	generators  Drawn // that are drawn from before files are known
@@ -106,7 +106,11 @@ func CompileScript(s *plan.Script, image *plan.Image, r plan.RNG) (*Script, erro
 		}
 		made.rows, made.planes = append(made.rows, row), append(made.planes, planes)
 	}
-	var err error
+	fields, err := compileNumbers(compileInt, s.Rows)
+	if err != nil {
+		return nil, fmt.Errorf("rows: %w", err)
+	}
+	made.rows = append(made.rows, fields...)
 	if made.first, err = c.block(s.First); err != nil {
 		return nil, fmt.Errorf("first: %w", err)
 	}
@@ -130,6 +134,9 @@ func CompileScript(s *plan.Script, image *plan.Image, r plan.RNG) (*Script, erro
 func (s *Script) NewFrame() *Frame {
 	return &Frame{Images: make([]Image, s.images), Numbers: make([]uint64, s.numbers)}
 }
+
+// Rows is how many rows First writes.
+func (s *Script) Rows() int { return len(s.rows) }
 
 // DrawsFirst says which generators First draws from.
 func (s *Script) DrawsFirst() Drawn { return s.generators }

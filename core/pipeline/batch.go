@@ -121,6 +121,7 @@ type batch struct {
 	stream   *stream
 	samples  []sample
 	indices  []int64 // rows and scripts only
+	picked   []int64 // of a script of rows: the rows of each field, field after field; empty if they are the indices
 	spans    []span
 	own      brought // nil where the kind of work needs nothing
 	steps    []recipe.Step
@@ -166,7 +167,7 @@ type batch struct {
 // begin makes an empty batch of what was one before.
 func (b *batch) begin(l *Loader, sequence int64, st *stream) {
 	*b = batch{sequence: sequence, stream: st, samples: b.samples[:0], spans: b.spans[:0], steps: b.steps[:0],
-		indices: b.indices[:0], out: b.out[:0], uneven: b.uneven[:0], numbers: b.numbers[:0]}
+		indices: b.indices[:0], picked: b.picked[:0], out: b.out[:0], uneven: b.uneven[:0], numbers: b.numbers[:0]}
 	b.out, b.uneven = append(b.out, make([]recipe.Size, l.views)...), append(b.uneven, make([]error, l.views)...)
 }
 

@@ -196,6 +196,9 @@ func (k *rows) lay(b *batch) (size int, err error) {
 		b.rows = append(b.rows, rows)
 		specs = append(specs, rows.Specs...)
 	}
+	for _, of := range k.l.columns() {
+		specs = append(specs, tensor.Spec{DType: of.Spec().DType, Shape: tensor.Shape{len(b.indices)}})
+	}
 	b.fields, b.bytes = place(specs...)
 	if !ragged || b.lent.Valid() {
 		return b.bytes, nil
@@ -210,6 +213,15 @@ func roomy(n int) int {
 	}
 	step := 1 << (bits.Len(uint(n)) - 3)
 	return (n + step - 1) &^ (step - 1)
+}
+
+// rowsOf are the rows of a field that a batch has.
+func (b *batch) rowsOf(field int) []int64 {
+	if len(b.picked) == 0 {
+		return b.indices
+	}
+	n := len(b.indices)
+	return b.picked[field*n : (field+1)*n]
 }
 
 // gather is a worker's copy.
@@ -230,7 +242,8 @@ func (k *rows) copy(ctx context.Context, b *batch, lo, hi int) error {
 			parts = append(parts, slot[f.Offset:f.Offset+f.Spec.Bytes()])
 		}
 		first += len(rows.Specs)
-		read := func(lo, hi int, dst []byte) error { return k.rows.CopyRows(ctx, i, b.indices[lo:hi], dst) }
+		from := b.rowsOf(i)
+		read := func(lo, hi int, dst []byte) error { return k.rows.CopyRows(ctx, i, from[lo:hi], dst) }
 		if err := rows.Fill(parts, lo, hi, collate.Read(read)); err != nil {
 			return err
 		}

@@ -108,7 +108,7 @@ type scene struct {
 
 func (l *Loader) newScene() *scene {
 	files := len(l.plan.Parts[0].Script.Opens)
-	return &scene{l.script.NewFrame(), make([]recipe.Size, files), make([]int64, files)}
+	return &scene{l.script.NewFrame(), make([]recipe.Size, files), make([]int64, l.script.Rows())}
 }
 
 // drawsLater are the generators that are drawn from when the sizes of images are known.
@@ -126,6 +126,7 @@ func (r *Run) openFiles(b *batch) {
 	opens, frame, rows := l.plan.Parts[0].Script, r.scene.frame, r.scene.rows
 	r.mu.Unlock()
 	defer r.mu.Lock()
+	b.picked = append(b.picked, make([]int64, len(opens.Rows)*len(b.indices))...)
 	st.save(&b.began, l.drawsFirst)
 	for n, index := range b.indices {
 		err := guard(func() error {
@@ -144,8 +145,11 @@ func (r *Run) openFiles(b *batch) {
 			return
 		}
 		b.numbers = append(b.numbers, frame.Numbers...)
-		for v, view := range l.parts[0].views {
-			file := opens.Gives[v].File
+		for field := range opens.Rows {
+			b.picked[field*len(b.indices)+n] = rows[field]
+		}
+		for v, give := range opens.Gives {
+			file, view := give.File, l.parts[0].views[v]
 			open := opens.Opens[file]
 			made := sample{index: l.lists[open.List] + rows[file], view: int32(v), mode: view.mode, opencv: open.OpenCV}
 			if open.Plain {
@@ -354,6 +358,9 @@ func (r *Run) beginAnew(b *batch) (left int) {
 	r.loader.kind.setUp(r, other, b.indices, r.spanLength(len(b.indices)))
 	other.held = true
 	other.lent, b.lent = b.lent, other.lent
+	if err := r.loader.kind.enter(r, other); err != nil {
+		r.lose(other, err)
+	}
 	for i := range r.batches {
 		if r.batches[i] == b {
 			r.batches[i] = other

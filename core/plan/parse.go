@@ -71,7 +71,7 @@ func parse(n node) *Plan {
 	if kind.Views() == 2 {
 		p.Target = output(f.get("target"))
 	}
-	if kind == Array {
+	if len(p.Source.Fields) > 0 {
 		f.get("pillow").null(kind)
 	} else {
 		p.Pillow = pillow(f.get("pillow"))
@@ -115,7 +115,7 @@ func (n node) null(kind SourceKind) {
 func source(n node) Source {
 	f := n.object()
 	s := Source{Kind: oneOf(f.get("kind"), Folder, Pairs, Pixels, PixelViews, Places, Array, Recipe, Scripted, Stream)}
-	if s.Kind == Array {
+	if _, ok := f.members["fields"]; ok && s.Kind == Scripted || s.Kind == Array {
 		list := f.get("fields")
 		for _, n := range list.list() {
 			s.Fields = append(s.Fields, field(n))
@@ -354,7 +354,7 @@ func part(n node, plan *Plan) Part {
 		if _, ok := f.members["image"]; ok {
 			p.Image = image(f.get("image"))
 		}
-		p.Script = script(f.get("script"), p)
+		p.Script = script(f.get("script"), p, len(plan.Source.Fields))
 		f.done()
 		return p
 	}

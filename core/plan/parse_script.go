@@ -17,14 +17,15 @@ const (
 // scriptParser knows what a script's registers are.
 type scriptParser struct{ script *Script }
 
-func script(n node, p Part) *Script {
+// script is one that makes samples of images, or of rows of so many fields, if there are any.
+func script(n node, p Part, fields int) *Script {
 	f := n.object()
 	s := &Script{}
 	sp := scriptParser{s}
 	for _, n := range f.get("files").list() {
 		s.Files = append(s.Files, n.int(0, math.MaxInt64))
 	}
-	s.Images = int(f.get("images").int(1, registersMax))
+	s.Images = int(f.get("images").int(0, registersMax))
 	for _, n := range f.get("numbers").list() {
 		s.Numbers = append(s.Numbers, map[string]Type{"int": Int, "float": Float}[oneOf(n, "int", "float")])
 	}
@@ -36,15 +37,28 @@ func script(n node, p Part) *Script {
 	for _, n := range opens.list() {
 		s.Opens = append(s.Opens, sp.open(n, p))
 	}
-	if k := len(s.Opens); k < 1 || k > opensMax || k > s.Images {
+	if k := len(s.Opens); (k < 1) != (fields > 0) || k > opensMax || k > s.Images {
 		opens.fail("%d files a sample", k)
+	}
+	if fields > 0 {
+		rows := f.get("rows")
+		for _, n := range rows.list() {
+			row := sp.expr(n)
+			if row.Type() != Int {
+				n.fail("want an int")
+			}
+			s.Rows = append(s.Rows, row)
+		}
+		if len(s.Rows) != fields {
+			rows.fail("%d rows a sample of %d fields", len(s.Rows), fields)
+		}
 	}
 	s.First, s.Body = sp.block(f.get("first")), sp.block(f.get("body"))
 	gives := f.get("gives")
 	for _, n := range gives.list() {
 		s.Gives = append(s.Gives, sp.give(n))
 	}
-	if k := len(s.Gives); k < 1 || k > opensMax {
+	if k := len(s.Gives); (k < 1) != (fields > 0) || k > opensMax {
 		gives.fail("%d images a sample", k)
 	}
 	for _, n := range f.get("columns").list() {

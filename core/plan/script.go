@@ -6,9 +6,12 @@ import "github.com/goloader/goloader/core/tensor"
 // generator, and what it does to which image, in its order.
 //
 // Images and numbers are registers. Image k of the first len(Opens) is what Opens[k] reads; others are made of these.
+//
+// Of a source with Fields, samples are rows of these in place of images: Rows says which, and there is no Body.
 type Script struct {
 	Files   []int64 // how many files each of the source's lists has, which follow one another
 	Opens   []Open
+	Rows    []Expr // of each field of the source, which row a sample has
 	Images  int    // registers
 	Numbers []Type // registers
 	Tables  []*Table

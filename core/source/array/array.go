@@ -32,6 +32,14 @@ type Array struct {
 	Lengths []int64 // of each row, in items of Field.Row; nil unless the field is ragged
 	Bytes   int64   // that there are from Data on, for rows that have Begins
 	Counts  bool    // no memory: row i is the number i, int64
+	// Ends says that File is an Ending, and that a row goes no further than its array there: zeros are behind it.
+	Ends bool
+}
+
+// Ending is a file in which arrays lie one after the other.
+type Ending interface {
+	// End is where the array ends in which a byte is.
+	End(at int64) int64
 }
 
 // Field is where one field's rows are: in arrays, counted one after the other.
@@ -74,6 +82,7 @@ type piece struct {
 	first          int64
 	stride         int
 	begins         []int64 // in place of the stride, if not nil
+	ends           Ending  // where rows end before they are whole; nil if none do
 	lengths        []int64 // ragged only
 	counts         bool
 	run            int
@@ -82,9 +91,12 @@ type piece struct {
 
 type dim struct{ extent, stride int }
 
-// New makes a source of samples samples.
+// Named is in place of a number of samples, where rows are asked for by their own numbers.
+const Named = math.MinInt
+
+// New makes a source of samples samples, or of Named ones.
 func New(samples int, fields []Field) (*Source, error) {
-	if samples < 0 {
+	if samples < 0 && samples != Named {
 		return nil, fmt.Errorf("array: %d samples", samples)
 	}
 	s := &Source{samples: samples}
@@ -149,7 +161,11 @@ func newField(samples int, f Field) (field, error) {
 				return field{}, fmt.Errorf("array %d: %w", i, err)
 			}
 		}
-		if err := made.holds(a, &p); err != nil {
+		if a.Ends {
+			if p.ends, _ = a.File.(Ending); p.ends == nil || f.Ragged || a.Begins != nil || len(p.dims) > 0 || p.stride < 1 {
+				return field{}, fmt.Errorf("array %d: rows that end with an array in a file, but lie in another way", i)
+			}
+		} else if err := made.holds(a, &p); err != nil {
 			return field{}, fmt.Errorf("array %d: %w", i, err)
 		}
 		made.rows += int64(a.Rows)
@@ -157,6 +173,7 @@ func newField(samples int, f Field) (field, error) {
 		made.pieces = append(made.pieces, p)
 	}
 	switch {
+	case samples == Named:
 	case f.Index == nil && made.rows != int64(samples):
 		return field{}, fmt.Errorf("%d rows for %d samples", made.rows, samples)
 	case f.Index != nil && len(f.Index) != samples:
@@ -382,6 +399,10 @@ func (f *field) gather(ctx context.Context, samples []int64, dst []byte) error {
 		case p.file == nil:
 			n = f.inPiece(p, samples[k:])
 			p.copyRows(unsafe.Add(to, k*f.bytes), f, samples[k:k+n])
+		case p.ends != nil:
+			if err := p.readUpToEnd(ctx, into[:f.bytes], row-p.first); err != nil {
+				return err
+			}
 		case len(p.dims) > 0:
 			if err := p.readScattered(ctx, into[:f.bytes], row-p.first); err != nil {
 				return err
@@ -520,6 +541,14 @@ func (p *piece) begin(row int64) int64 {
 
 func (p *piece) read(ctx context.Context, dst []byte, at int64) error {
 	return p.file.Read(ctx, source.Piece{At: at, Into: dst})
+}
+
+// readUpToEnd reads one row up to where its array ends.
+func (p *piece) readUpToEnd(ctx context.Context, dst []byte, row int64) error {
+	at := p.place(row)
+	n := min(int64(len(dst)), p.ends.End(at)-at)
+	clear(dst[n:])
+	return p.read(ctx, dst[:n], at)
 }
 
 // readScattered reads one row whose items do not lie together.

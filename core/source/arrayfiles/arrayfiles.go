@@ -90,6 +90,11 @@ func (a *arrays) Name() string {
 // Bytes implements source.Container.
 func (a *arrays) Bytes() int64 { return a.Begins[len(a.Begins)-1] }
 
+// End is where the array ends in which a byte is.
+func (a *arrays) End(at int64) int64 {
+	return a.Begins[sort.Search(len(a.Begins)-2, func(k int) bool { return a.Begins[k+1] > at })+1]
+}
+
 // Waits implements source.Container.
 func (a *arrays) Waits() bool { return a.waiting.Load() }
 

@@ -122,10 +122,12 @@ class Plan:
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...] | None:
         """The shape of one sample's part of each of them; None if it depends on the image, or on the batch."""
-        if self.fields:
+        if self.fields and self.script is None:
             shapes = [field.shapes for field in self.fields]
             return None if None in shapes else tuple(itertools.chain.from_iterable(filter(None, shapes)))
         if self.script is not None:
+            if self.fields:
+                return (*(field.shape for field in self.fields), *(() for _ in self.script.numbers))
             known = [(channels, *size) for _, channels, size, _ in self.script.images if size is not None]
             several = len(known) == len(self.script.images)
             return (*known, *(() for _ in self.script.numbers)) if several else None
@@ -163,21 +165,21 @@ class Plan:
         output = rng = pillow = seek_index = None
         if self.stream is not None:
             source = self.stream.to_plan()
-        if self.kind == "array":
+        if self.kind == "array" or self.fields:
             source["fields"] = [field.to_plan() for field in self.fields]
         else:
             assert self.rules is not None  # images have some
             pillow = {"pass_order": self.rules.pass_order, "max_pixels": max_pixels(), "decoders": decoders()}
             if self.kind not in ("recipe", "script", "stream"):
                 output = {"dtype": self.dtype, "channels": self.channels}
-            if self.kind != "recipe":
-                rng = {"fma": self.rules.fma, "correctly_rounded_exp": self.rules.correctly_rounded_exp}
             if self.kind in ("folder", "pairs", "recipe", "script", "stream") and self.seek_index is not None:
                 seek_index = self.seek_index.to_plan()
             if self.kind in ("recipe", "stream"):
                 source["files"] = self.named_files
             elif self.files is not None and self.files.remote:
                 source["remote"] = True
+        if self.rules is not None and self.kind != "recipe":
+            rng = {"fma": self.rules.fma, "correctly_rounded_exp": self.rules.correctly_rounded_exp}
         parts = [
             {"count": count, "transforms": [], "table": ""} if lowered is None else lowered.to_plan(count)
             for count, lowered in self.parts

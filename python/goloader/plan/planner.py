@@ -302,7 +302,8 @@ def _make_images(loader: Any, samples: Images, collation: Collation | OwnCollate
 
 def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnCollate | Called) -> Plan:
     part = samples.part
-    granted(check_pillow_plugins())
+    if not part.fields:
+        granted(check_pillow_plugins())
     if not loader._auto_collation:
         why = "samples are more than an image and an int"
         raise RefusalError("collate", "batch_size=None", why, "BATCH_SIZE_NONE")
@@ -317,7 +318,7 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
         raise SourceRefusal(type(loader.dataset).__qualname__, f"more than {FIELDS_MAX} tensors", "FIELDS")
     put: Callable[[Sequence[Any]], Any] = collator(samples.structure)
     samples.sent = loader.num_workers > 0
-    require("source", *(DECODERS if part.pixels is None else ()))
+    require("source", *(DECODERS if part.files is not None else ()))
     require("transform", *part.needs)
     found = rules(part.needs)
     if isinstance(collation, OwnCollate):
@@ -342,11 +343,12 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
             collation,
             [
                 source_row(_source_name(loader, samples), 0.0, samples.notes),
-                *([] if part.pixels is not None else seek_rows(_seek_index(loader))),
+                *([] if part.files is None else seek_rows(_seek_index(loader))),
                 *(Row("transform", name, "Go") for name in part.names),
             ],
         ),
         files=part.files,
+        fields=part.fields,
         put=put,
         samples=samples,
         seek_index=_seek_index(loader),

@@ -46,6 +46,7 @@ from .own import ListItems, OwnCode, refusal
 from .pictures import PixelPairPart, PixelPart
 from .samples import IN_LISTS, Arrays, Images, PairPart, Part, Samples
 from .script import ScriptCode, Scripted, ScriptPart, Scripts
+from .sounds import reads_sounds
 from .tensors import Tensors
 from .tree import Leaves, Node, name_of, node
 
@@ -167,7 +168,10 @@ def _of_code(dataset: Any, *, lists: bool, rows: Lists) -> Node:
         return _computed(own, lists=lists, rows=rows)
     except RefusalError:
         if refused is None:
-            raise
+            scripted = _scripted(dataset)
+            if scripted is None:
+                raise
+            return scripted
     raise refused  # what it says of images
 
 
@@ -185,14 +189,14 @@ def _computed(own: OwnCode | ListItems, *, lists: bool, rows: Lists) -> Node:
 
 
 def _scripted(dataset: Any) -> Node | None:
-    """The same as a script; None where there are no images. Raises RefusalError."""
+    """The same as a script; None where there are no images and no sounds. Raises RefusalError."""
     if "cv2" in sys.modules:  # whose arrays are looked at as Pillow's images
         with suppress(ImportError):
             import PIL.Image  # noqa: F401
-    if "PIL.Image" not in sys.modules:
+    if "PIL.Image" not in sys.modules and not reads_sounds():
         return None
     own = ScriptCode(dataset)
-    return Scripted(own) if own.opens_images else None
+    return Scripted(own) if own.opens_images or own.opens_sounds else None
 
 
 def fails_ahead(dataset: Any, indices: Any) -> bool:

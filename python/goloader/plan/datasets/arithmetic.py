@@ -270,7 +270,8 @@ class Arithmetic:
                 raise UnreadableError(f"makes {dtype} of a number that may not fit it")
             if kind == "number" and _is_integer(dtype) and own == "float64" and kind_of(sample) != "number":
                 raise UnreadableError(f"makes {dtype} of a float")
-            if function in _EXACTLY and kind_of(value.sample):
+            rounds = (kind, own, dtype) == ("array", "float64", "float32")
+            if function in _EXACTLY and kind_of(value.sample) and not rounds:
                 raise UnreadableError(f"makes {dtype} of {own} item by item")
         # Python's numbers, and single ones of numpy's, are converted by way of a double, and fail if they do not fit.
         single = kind in ("number", "scalar")

@@ -277,6 +277,11 @@ class WavAhead(FilesAhead):
         self.rate = int(text.split()[2])
         return header
 
+    @property
+    def frame(self) -> int:
+        """Bytes of a frame."""
+        return self.first[:1].nbytes  # type: ignore[no-any-return]
+
     def around(self, header: Header, axis: int) -> tuple[str, str]:
         return header.before, header.behind
 

@@ -87,17 +87,7 @@ class Computed(Node):
         most  values are worked out ahead for so many indices, which shows mostly if the code is understood
         rows  which lists of numbers that samples have are rows
         """
-        self.rows = rows
-        self.dataset = own.dataset
-        self._own = own
-        self._most = most
-        self._bases: dict[tuple[Expression, tuple[Any, ...]], Base] = {}
-        self._ahead: dict[tuple[Any, ...], Ahead] = {}
-        self._kept: list[tuple[Expression, Any]] = []
-        self._domain = Domain()
-        self._gives_index = False
-        self._dtype = torch.get_default_dtype()
-        self._leaves: list[_Leaf | TextAhead] = []
+        self._begin(own, most, rows)
         try:
             self.structure = self._structure(own.reading.result)
             for loose in own.reading.loose:
@@ -131,10 +121,24 @@ class Computed(Node):
         if texts:
             self.note += f"; Python puts {texts} of its values, texts, beside"
         made = [(p, leaf) for p, leaf in zip(pieces, self._leaves, strict=True) if isinstance(p, _Piece)]
-        _cut([piece for piece, _ in made], [leaf for _, leaf in made if isinstance(leaf, _Leaf)], usable)
+        _cut([piece for piece, _ in made], [leaf for _, leaf in made if isinstance(leaf, Leaf)], usable)
         self.columns = tuple(
             Column((piece,), str if isinstance(piece, TextAhead) else piece.spec, index) for piece in pieces
         )
+
+    def _begin(self, own: OwnCode | ListItems, most: int | None, rows: Lists) -> None:
+        """Nothing is compiled yet."""
+        self.rows = rows
+        self.dataset = own.dataset
+        self._own = own
+        self._most = most
+        self._bases: dict[tuple[Expression, tuple[Any, ...]], Base] = {}
+        self._ahead: dict[tuple[Any, ...], Ahead] = {}
+        self._kept: list[tuple[Expression, Any]] = []
+        self._domain = Domain()
+        self._gives_index = False
+        self._dtype = torch.get_default_dtype()
+        self._leaves: list[Leaf | TextAhead] = []
 
     @property
     def works_ahead(self) -> bool:
@@ -154,7 +158,7 @@ class Computed(Node):
             and self._own.means(given.function) is dict
         ):
             return {name: self._structure(each) for name, each in given.options}
-        leaf: _Leaf | TextAhead = (made := _Leaf(self))
+        leaf: Leaf | TextAhead = (made := Leaf(self))
         try:
             value = made.value(given)
             if isinstance(value, _Record) and not (self.rows == "all" and _are_numbers(value.sample)):
@@ -205,7 +209,7 @@ class Computed(Node):
         count = len(self._bases)
         return (
             all(map(Base.unchanged, self._bases.values(), values, repeat(at)))
-            and all(_same(value, kept) for value, (_, kept) in zip(values[count:], self._kept, strict=True))
+            and all(same(value, kept) for value, (_, kept) in zip(values[count:], self._kept, strict=True))
             and all(each.unchanged(at) for each in self._ahead.values())
         )
 
@@ -244,7 +248,7 @@ class Computed(Node):
         """Raises UnreadableError for what is evaluated and not given, where it may do more than to be evaluated."""
         if self.is_stored(loose):
             return
-        leaf = _Leaf(self)
+        leaf = Leaf(self)
         value = leaf.value(loose)
         if not isinstance(value, _Record | list):
             leaf.give(loose, value)
@@ -254,7 +258,7 @@ class Computed(Node):
     def _prove(self, condition: Expression, outcome: bool) -> None:
         """Raises UnreadableError unless a condition comes out so for every index: by shapes, or by values ahead."""
         with suppress(UnreadableError):
-            value = _Leaf(self).value(condition)
+            value = Leaf(self).value(condition)
             if isinstance(value, Value) and value.constant and value.sample is outcome:
                 return
         with suppress(UnreadableError):
@@ -266,7 +270,7 @@ class Computed(Node):
 
     def _check_read(self) -> None:
         """Raises UnreadableError for a file of which no field is made: to read it may fail."""
-        read = {id(each.base) for leaf in self._leaves if isinstance(leaf, _Leaf) for each in leaf.inputs}
+        read = {id(each.base) for leaf in self._leaves if isinstance(leaf, Leaf) for each in leaf.inputs}
         for each in self._ahead.values():
             if isinstance(each, FilesAhead) and id(each) not in read:
                 raise UnreadableError(f"opens {each.place} for nothing, where it may fail", each.place)
@@ -401,7 +405,7 @@ def in_lists(own: OwnCode | ListItems) -> bool:
 _AS_THEY_ARE = {torch.Tensor, np.ndarray, int, float, bool}
 
 
-def _same(value: Any, kept: Any) -> bool:
+def same(value: Any, kept: Any) -> bool:
     if isinstance(kept, dict):
         return _numbers_characters(value) and bool(value == kept)
     return alike(np.asarray(value) if kind_of(value) == "array" else value, kept)
@@ -413,7 +417,7 @@ def _numbers_characters(value: Any) -> bool:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class _Input:
+class Input:
     """Rows: which of a view of a base, by the index. base is None for the integers themselves.
 
     window  so many items of the base make a row; 0 if rows are anything else
@@ -483,7 +487,7 @@ class _Input:
         return self.rows.at(indices if usable is None else np.where(usable, indices, indices[usable][0]))
 
 
-class _Leaf:
+class Leaf:
     """One field of the samples, compiled."""
 
     given_type: type
@@ -494,14 +498,14 @@ class _Leaf:
     def __init__(self, node: Computed) -> None:
         self._node = node
         self.writer = Writer()
-        self.inputs: list[_Input] = []
+        self.inputs: list[Input] = []
         self._arithmetic = Arithmetic(self.writer)
         self._known: dict[Expression, Any] = {}
 
     def give(self, given: Expression, value: Any) -> None:
         """Makes a value the field. Raises UnreadableError."""
         axis: int | None = None
-        if isinstance(value, Value) and type(value.sample) is _AnyLength:
+        if isinstance(value, Value) and type(value.sample) is AnyLength:
             axis = value.sample.axis
             value = dataclasses.replace(value, sample=value.sample.first)
         self.extents = (
@@ -596,7 +600,7 @@ class _Leaf:
                 return self._attribute(owner, name)
             case Closed(value=whole) if isinstance(value := self.value(whole), Value):
                 return value  # rows of a file that is closed are in memory
-            case Unary(operator=operator, operand=operand):
+            case Unary(operator="-" | "~" as operator, operand=operand):
                 op, function = {"-": ("neg", lambda x: -x), "~": ("not", lambda x: ~x)}[operator]
                 value = self._single(operand)
                 own = value.integers if operator == "-" else None
@@ -642,13 +646,13 @@ class _Leaf:
         def make() -> Items:
             self._node.gives_index_itself()
             if integers.table is None:
-                self.inputs.append(_Input(None, None, INDEX))
+                self.inputs.append(Input(None, None, INDEX))
                 made = self.writer.input("int64", ())
                 for op, number in (("mul", integers.scale), ("add", integers.shift)):
                     if number != (op == "mul"):
                         made = self.writer.step(op, (made, self.writer.constant(np.array(number, np.int64))), "int64")
                 return made
-            self.inputs.append(_Input(None, None, integers))
+            self.inputs.append(Input(None, None, integers))
             return self.writer.input("int64", ())
 
         return Value(1, make=make, integers=integers, small=integers.table is None)
@@ -663,7 +667,7 @@ class _Leaf:
         raise UnreadableError("takes items by what is no number that the index tells")
 
     def _binary(self, operator: str, left: Value, right: Value) -> Value:
-        differs = [each for each in (left, right) if type(each.sample) is _AnyLength]
+        differs = [each for each in (left, right) if type(each.sample) is AnyLength]
         if differs:
             if len(differs) > 1 or not (left.constant or right.constant) or operator not in OPERATORS:
                 raise UnreadableError("works with arrays that differ in length and something else")
@@ -718,11 +722,11 @@ class _Leaf:
 
     def _attribute(self, owner: Expression, name: str) -> Any:
         value = self._single(owner)
-        if type(value.sample) is _AnyLength and name in ("shape", "dtype", "ndim"):
+        if type(value.sample) is AnyLength and name in ("shape", "dtype", "ndim"):
             if name == "shape":
                 return self._listed(tuple, self._shape(value))
             return Value(getattr(value.sample.first, name), constant=True)
-        if type(value.sample) is _AnyLength and name == "T":
+        if type(value.sample) is AnyLength and name == "T":
             return self._item_by_item(value, lambda a, each: a.viewed(lambda whole: whole.T, each, (), {}))
         if kind_of(value.sample) not in ("array", "tensor", "scalar"):
             raise UnreadableError(f"uses .{name} of a {type(value.sample).__qualname__}")
@@ -744,7 +748,7 @@ class _Leaf:
             called = self._node.means(function)
         if called is len:
             (value,) = values
-            if isinstance(value, Value) and type(value.sample) is _AnyLength and not options:
+            if isinstance(value, Value) and type(value.sample) is AnyLength and not options:
                 return self._shape(value)[0]
             if isinstance(value, Value) and kind_of(value.sample) in ("array", "tensor") and not options:
                 if value.constant and isinstance(function, Name):
@@ -754,13 +758,13 @@ class _Leaf:
         rule = rule_of(called)
         if rule is None or not values:
             raise UnreadableError(f"calls {function}")
-        if isinstance(values[0], Value) and type(values[0].sample) is _AnyLength:
+        if isinstance(values[0], Value) and type(values[0].sample) is AnyLength:
             return self._each(called, rule, values, options)
         return rule(self._arithmetic, called, values, options)
 
     def _method(self, owner: Expression, name: str, values: list[Any], options: dict[str, Any]) -> Any:
         value = self._single(owner)
-        differs = type(value.sample) is _AnyLength
+        differs = type(value.sample) is AnyLength
         if (
             name in ("dim", "size")
             and not options
@@ -795,7 +799,7 @@ class _Leaf:
 
     def _shape(self, value: Value) -> list[Value]:
         """The extents of an array, or of a tensor. Raises UnreadableError where one is not known ahead."""
-        if type(value.sample) is not _AnyLength:
+        if type(value.sample) is not AnyLength:
             return [Value(extent, constant=True) for extent in value.sample.shape]
         first, base, axis = value.sample.first, value.sample.base, value.sample.axis
         shape = [Value(extent, constant=True) for extent in np.shape(first)]
@@ -827,7 +831,7 @@ class _Leaf:
             return self._of_any_length(base, INDEX)
 
         def make() -> Items:
-            self.inputs.append(_Input(base, base.array, INDEX))
+            self.inputs.append(Input(base, base.array, INDEX))
             return self.writer.input(_dtype_name(base.first), base.first.shape)
 
         return Value(base.first, make=make)
@@ -877,11 +881,11 @@ class _Leaf:
             made = Value(sample, make=lambda: self._arithmetic.items(value, dtype))
         if kind_of(made.sample) not in ("array", "tensor") or np.shape(made.sample) != np.shape(first):
             raise UnreadableError("makes something else of arrays that differ in length")
-        return Value(_AnyLength(made.sample, base, value.sample.axis), make=lambda: made.items)
+        return Value(AnyLength(made.sample, base, value.sample.axis), make=lambda: made.items)
 
     def _item_by_item(self, value: Value, do: Callable[[Arithmetic, Value], Value]) -> Value:
         """What is done with each item of arrays that differ in length, by itself."""
-        of: _AnyLength = value.sample
+        of: AnyLength = value.sample
         if of.one is None or of.axis is None:
             raise UnreadableError("does more with arrays that differ in length than to convert them")
         made, other = do(self._arithmetic, of.one), Writer()
@@ -895,7 +899,7 @@ class _Leaf:
         (axis,) = axes
         if math.prod(first[:axis]) > 1 or (axis and math.prod(first[axis + 1 :]) > 1):
             raise UnreadableError("moves dimensions of arrays that differ in length")
-        return Value(_AnyLength(whole.sample, of.base, axis, made), make=lambda: made.items)
+        return Value(AnyLength(whole.sample, of.base, axis, made), make=lambda: made.items)
 
     # Items
 
@@ -929,7 +933,7 @@ class _Leaf:
             except IndexError:
                 raise UnreadableError("takes an item that is not there") from None
         at = tuple(constants) if isinstance(key, Display) and key.kind is tuple else constants[0]
-        if type(value.sample) is _AnyLength:
+        if type(value.sample) is AnyLength:
             places, axis = [each for each in constants if each is not None], value.sample.axis or 0
             if ... in places or places[axis : axis + 1] != [slice(None)]:
                 raise UnreadableError("takes some of the items of arrays that differ in length")
@@ -1038,7 +1042,7 @@ class _Leaf:
             integers = self._looked_up(base, rows, sample, around)
 
         def make() -> Items:
-            self.inputs.append(_Input(base, view, rows, window))
+            self.inputs.append(Input(base, view, rows, window))
             return self.writer.input(_dtype_name(view), tuple(view.shape[1:]))
 
         small = type(sample) is float
@@ -1073,11 +1077,11 @@ class _Leaf:
         shape = (1, *first.shape[1:]) if alone else np.asarray(first).shape
 
         def make() -> Items:
-            self.inputs.append(_Input(base, None, rows))
+            self.inputs.append(Input(base, None, rows))
             return self.writer.input(dtype_of(first), shape)
 
         one = Value(first[:1].copy(), make=make) if alone else None
-        return Value(_AnyLength(first, base, axis, one), make=make if one is None else lambda: one.items)
+        return Value(AnyLength(first, base, axis, one), make=make if one is None else lambda: one.items)
 
     def _tokens(self, item: Expression, text: Expression, key: Expression) -> Value:
         """[item for each in text[key]]: the number of each character."""
@@ -1126,7 +1130,7 @@ class _Numbers(Value):
 
 
 @dataclasses.dataclass(frozen=True)
-class _AnyLength:
+class AnyLength:
     """One of the arrays of a list that differ in length, like the first.
 
     base  what they are taken of
@@ -1194,7 +1198,7 @@ class _Piece:
     cut: Cut | None = None
     spec: tuple[Any, ...]
 
-    def __init__(self, leaf: _Leaf, length: int, usable: Any) -> None:
+    def __init__(self, leaf: Leaf, length: int, usable: Any) -> None:
         self._length = length
         items = leaf.items
         how = leaf.writer.plain(items)
@@ -1233,9 +1237,9 @@ class _Piece:
         return self._length
 
 
-def _cut(pieces: list[_Piece], leaves: list[_Leaf], usable: Any) -> None:
+def _cut(pieces: list[_Piece], leaves: list[Leaf], usable: Any) -> None:
     """Windows of a file that overlap are read once."""
-    groups: dict[Any, list[tuple[_Piece, _Input]]] = {}
+    groups: dict[Any, list[tuple[_Piece, Input]]] = {}
     for piece, leaf in zip(pieces, leaves, strict=True):
         given = leaf.inputs[0] if piece.program is None else None
         if given is not None and given.window and given.base is not None and piece.array.path is not None:

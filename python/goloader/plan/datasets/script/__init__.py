@@ -17,6 +17,7 @@ picture.py       an image on its way, and functions of its numbers
 changing.py      arrays that it changes in place,
 patches.py       of which rectangles are set, and
 memory.py        which of them share memory
+crops.py         frames of sounds
 looking.py       what it asks of pixels
 giving.py        what a sample gives; also
 stack.py         several images in one tensor

@@ -47,6 +47,7 @@ from ...watch import has_global_hooks, has_hooks
 from ..images import makes_image, opens, reads_by_opencv
 from ..own import OwnCode, is_left, is_plain
 from ..pure import Pure
+from ..sounds import reader_of
 
 
 class ScriptCode(OwnCode):
@@ -124,6 +125,12 @@ class ScriptCode(OwnCode):
     def opens_images(self) -> int:
         """How many images it opens, or takes out of arrays, at most."""
         return self._opened(self.reading.evaluated)
+
+    @property
+    def opens_sounds(self) -> bool:
+        """Whether it reads sounds."""
+        calls = (part for part in parts_of(self.reading.result) if isinstance(part, Call))
+        return any(reader_of(self.if_seen(each.function)) is not None for each in calls)
 
     def _opened(self, evaluated: Sequence[Any]) -> int:
         count = 0

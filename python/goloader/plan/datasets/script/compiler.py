@@ -46,6 +46,7 @@ from ...bytecode import (
     Item,
     Mapping,
     Name,
+    Part,
     Stored,
     Unary,
     Unknown,
@@ -53,6 +54,7 @@ from ...bytecode import (
     parts_of,
 )
 from ...lowered import PASSES_MAX
+from ...rows import Field
 from ...tables import Table
 from ..columns import Columns
 from ..own import length_of
@@ -60,6 +62,7 @@ from ..sources import check_settled
 from . import arrays, convolutions, numbers, patches, tables
 from .changing import change_all, change_either, held_of, store, taken_back
 from .code import ScriptCode
+from .crops import Crops
 from .drawing import draw
 from .giving import Given, reversed_of, structure_of, table_of
 from .images import METHODS
@@ -119,6 +122,7 @@ class Compiler:
         self._found: list[tuple[Expression, Columns, bool]] = []
         self.asides: list[tuple[Columns, bool]] = []
         self._length_now: int | None = None
+        self.crops = Crops(self) if own.opens_sounds else None
         # Paths of files that have to be there.
         self.looked_for: list[Expression] = []
         # Lists that code goes by, and what they held.
@@ -164,8 +168,12 @@ class Compiler:
         self.accounted |= set(map(id, reading.loose))
         self._walk(reading.evaluated)
         self.structure = structure_of(self, reading.result, list)
-        if not self.pictures:
+        if not self.pictures and not self.fields:
             raise UnreadableError("gives no images")
+        if self.pictures and self.fields:
+            raise UnreadableError("gives images and sounds")
+        if self.crops is not None:
+            self.crops.check_read()
         if {picture.file for picture in self.pictures} != set(range(len(self.opened))):
             raise UnreadableError("opens an image that it does not give")
         for path in self.looked_for:
@@ -182,8 +190,16 @@ class Compiler:
             if reverse:
                 self.pictures[number] = reversed_of(self, self.pictures[number])
         self.looks = looks_of(self)
+        if self.fields:
+            self._first, self.body = self.body, []
+            return
         first = {register for each in self.opened for register in registers_in(each.row.json)}
         self._first, self.body = split(self.body, first)
+
+    @property
+    def fields(self) -> list[Field]:
+        """Of sounds."""
+        return [] if self.crops is None else self.crops.fields
 
     def goes_by(self) -> str:
         """What it goes by beside what the code means: what transforms do, and functions of numbers. Raises as compiling
@@ -234,12 +250,18 @@ class Compiler:
                 self._without_grad.append(of.manager)
         elif self.series(of) is not None:
             self.account(of)
-        elif convolutions.copied(self, of):
+        elif convolutions.copied(self, of) or (
+            isinstance(of, Part) and self.crops is not None and self.crops.number(of) is not None
+        ):
             return
         elif self._reckons(of) or not self._is_ahead(of):
             with suppress(UnreadableError):
                 self._let_as[id(of)] = of, self.sure(self.number(of)), self.into
                 self.accounted.add(id(of))
+
+    def _is_of_sound(self, of: Expression) -> bool:
+        """Whether it is a sound's rate, which goes by the file's header."""
+        return isinstance(of, Part) and self.crops is not None and self.crops.number(of) is not None
 
     def _reckons(self, of: Expression) -> bool:
         """Whether it is arithmetic of numbers that are known: these are not looked into again."""
@@ -484,6 +506,8 @@ class Compiler:
         try:
             return number_of(self, of)
         except UnreadableError:
+            if self.crops is not None and (found := self.crops.number(of)) is not None:
+                return found
             if (found := tabled(self, of)) is not None:
                 return found
             raise
@@ -711,7 +735,9 @@ class Compiler:
         counts  files of each list
         lists   which list each opened file is of
         """
+        rows = {} if self.crops is None else {"rows": [each.json for each in self.crops.places]}
         return {
+            **rows,
             "files": list(counts),
             "generators": len(self.objects),
             "images": self._images,
@@ -748,6 +774,7 @@ class Compiler:
         return (
             self.own.looks_at_index
             or any(columns.reckons for columns in self._ahead.values())
+            or (self.crops is not None and self.crops.reckons)
             or any(each == ["index"] for each in flat([*self._first, *self.body]))
         )
 

@@ -62,6 +62,8 @@ def structure_of(c: Compiler, given: Expression, batch: type) -> Structure:
     picture = c.picture(given)
     if picture is not None:
         return IMAGES + _give_image(c, picture, given)
+    if c.crops is not None and (number := c.crops.give(given)) is not None:
+        return IMAGES + number
     stack = _stacked(c, given)
     if stack is not None:
         c.account(given)

@@ -21,7 +21,7 @@ from ...calls import check_calls
 from ...collation import as_in_worker
 from ...paths import Files, Member, Object
 from ...refusal import Refusal, RefusalError, granted
-from ...rows import Pixels
+from ...rows import Field, Pixels
 from ...structure import filled, leaves, renumbered
 from ...watch import Watch
 from .. import vectors
@@ -57,6 +57,7 @@ class ScriptPart:
     sample  as code returns it: lists, tuples and dicts of fields' numbers
     examples  of images, of another size
     stacks  fields behind all others, of several images each
+    fields  rows of sounds, in place of images
     """
 
     dataset: Any
@@ -75,6 +76,7 @@ class ScriptPart:
     sample: Any
     examples: tuple[Any, ...]
     stacks: tuple[Stack, ...]
+    fields: tuple[Field, ...]
 
     def __len__(self) -> int:
         return self.length
@@ -118,6 +120,7 @@ class Scripted(Node):
         measured = [each.columns for each in by_index if each.columns is not None]
         measured += [each for each, by_index in compiler.asides if by_index]
         lengths = [each.length for each in measured if each.takes_items]
+        lengths += [] if compiler.crops is None else compiler.crops.lengths
         # What is not understood shows in the first sample, mostly. Nobody wants to wait for all at each epoch then.
         for each in compiler.given:
             if each.columns is not None:
@@ -151,7 +154,7 @@ class Scripted(Node):
         self.length = lengths[0] if lengths else length_of(own.dataset)
         readable = any(type(path) in (Object, Member) for path in paths)
         listed = Files.of_readable if readable else Files.of
-        files = None if pixels is not None else listed([(path, 0) for path in paths])
+        files = None if pixels is not None or compiler.fields else listed([(path, 0) for path in paths])
         numbers = [compiler.number_column(each.row) if each.row is not None else None for each in compiler.given]
         given = tuple((each, _beside(each, row)) for each, row in zip(compiler.given, numbers, strict=True))
         self.rows = numbers
@@ -165,6 +168,12 @@ class Scripted(Node):
             (table.dtype, table.channels, picture.size, not _is_volume(compiler, picture))
             for picture, table in zip(compiler.pictures, compiler.tables, strict=True)
         )
+        examples = tuple(picture.made() for picture in compiler.pictures)
+        if compiler.crops is not None and compiler.fields:
+            images, examples = (
+                tuple((each.torch, 0, None, False) for each in compiler.fields),
+                tuple(compiler.crops.examples),
+            )
         _check_calls(compiler)
         count = len(images)
         numbered = {IMAGES + n: n for n in range(count)} | {n: count + n for n in range(len(given))}
@@ -175,8 +184,7 @@ class Scripted(Node):
             own.dataset, self.length, script, paths if pixels is None else None, files, pixels, given,
             tuple(compiler.needs), tuple(dict.fromkeys(compiler.names)), frozenset(compiler.generators),
             tuple(compiler.objects), images,
-            tuple(compiler.column_kinds), sample, tuple(picture.made() for picture in compiler.pictures),
-            tuple(compiler.stacks),
+            tuple(compiler.column_kinds), sample, examples, tuple(compiler.stacks), tuple(compiler.fields),
         )  # fmt: skip
         apart = [beside for each, beside in given if beside is not None and isinstance(each.made, MadeApart)]
         if apart:
@@ -191,7 +199,8 @@ class Scripted(Node):
                 return False
             _check_calls(compiler)
             return (
-                all(alike(self.own.value(of), was) for of, was in compiler.copies)
+                (compiler.crops is None or compiler.crops.unchanged_files())
+                and all(alike(self.own.value(of), was) for of, was in compiler.copies)
                 and all(len(self.own.value(of)) == length for of, length in compiler.lengths)
                 and all(made_of.stands() or each.work_out(range(each.length)) for each, made_of in self._asides)
                 and all(each.stands() for each in compiler.number_tables)
@@ -467,7 +476,11 @@ class Scripts(Samples):
         changes  it may change them in place, and so the dataset: each worker's own, or the one that there is
         """
         for (_, _, size, _), example in zip(self.part.images, self.part.examples, strict=True):
-            if size is None or type(example) is not torch.Tensor or not example.is_contiguous():
+            if (
+                (size is None and not self.part.fields)
+                or type(example) is not torch.Tensor
+                or not example.is_contiguous()
+            ):
                 granted(why)
         if any(stack.moved for stack in self.part.stacks):
             granted(why)
@@ -526,8 +539,9 @@ class Scripts(Samples):
         part = self.part
         made: list[Any] = [
             torch.empty((channels, 1, 1) if not flat else (1, 1), dtype=getattr(torch, dtype))
-            for dtype, channels, _, flat in part.images
+            for dtype, channels, _, flat in ([] if part.fields else part.images)
         ]
+        made += part.examples if part.fields else ()
         for given, beside in part.given:
             if given.kind:
                 made.append(_NUMBERS[given.kind])

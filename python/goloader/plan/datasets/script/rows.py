@@ -13,6 +13,7 @@ import numpy as np
 from ...bytecode import (
     Apart,
     Attribute,
+    Call,
     Closed,
     Constant,
     Display,
@@ -122,7 +123,8 @@ def _replaced(of: Expression, change: Callable[[Expression], Expression | None])
 def columns_of(c: Compiler, of: tuple[Expression, ...]) -> Columns:
     for part in (part for each in of for part in parts_of(each)):
         reads = isinstance(part, Entered) and isinstance(c.own.if_seen(part), Transaction)
-        if isinstance(part, Apart | Drawn | Either | Closed | Entered | Extended | Inner) and not reads:
+        sound = isinstance(part, Call) and c.crops is not None and c.crops.reads(part)
+        if (isinstance(part, Apart | Drawn | Either | Closed | Entered | Extended | Inner) and not reads) or sound:
             raise UnreadableError(f"uses {part}", part)
     columns = Columns(c.own, of, length=c.dataset_length)
     if columns.reckons:  # with the index it may be a number, and none of these
@@ -130,7 +132,7 @@ def columns_of(c: Compiler, of: tuple[Expression, ...]) -> Columns:
     return columns
 
 
-def _tables_of(c: Compiler, key: Any, find: Callable[[], tables.Found], sources: Callable[[], list[Any]]) -> int | None:
+def tables_of(c: Compiler, key: Any, find: Callable[[], tables.Found], sources: Callable[[], list[Any]]) -> int | None:
     """Tables that `find` gives, now and as long as the data is what it was: the number of the first.
 
     key      tells them from others
@@ -155,7 +157,7 @@ def _rows(c: Compiler, of: Expression) -> _Rows:
             number = c.number(key)
             whole = lambda: [c.own.value(owner)]  # noqa: E731
             keys_now = lambda: tables.plain([*map(int, _keys_of(c, owner) or ())], "int")  # noqa: E731
-            at = _tables_of(c, ("keys", owner), keys_now, whole)
+            at = tables_of(c, ("keys", owner), keys_now, whole)
             if number.kind not in numbers.PLACES or number.is_constant or at is None:
                 raise UnreadableError(f"takes items by {key}", of)
             values = lambda: list(map(c.own.value(owner).get, _keys_of(c, owner) or ()))  # noqa: E731
@@ -194,7 +196,7 @@ def tabled(c: Compiler, of: Expression) -> Number | None:
             if (same := _same_in_all(c, rows, kind)) is not None:
                 c.account(of)
                 return same
-            table = _tables_of(c, ("item", rows.key), lambda: tables.plain(rows.values(), kind), rows.sources)
+            table = tables_of(c, ("item", rows.key), lambda: tables.plain(rows.values(), kind), rows.sources)
             if table is not None:
                 c.account(of)
                 return Number(["item", table, rows.row.json], kind)
@@ -206,7 +208,7 @@ def _same_in_all(c: Compiler, rows: _Rows, kind: str) -> Number | None:
     if rows.columns is None or rows.row is not INDEX or kind not in ("int", "bool"):
         return None
     key = ("same", rows.key)
-    if _tables_of(c, key, lambda: tables.same(rows.values(), kind), rows.sources) is None:
+    if tables_of(c, key, lambda: tables.same(rows.values(), kind), rows.sources) is None:
         return None
     if (rows.columns, True) not in c.asides:
         c.asides.append((rows.columns, True))
@@ -227,7 +229,7 @@ def lists_of(c: Compiler, of: Expression, *, by_numpy: bool = False) -> Lists | 
         except UnreadableError:
             rows = _rows(c, of)
         if tables.is_list(rows.first):
-            places = _tables_of(
+            places = tables_of(
                 c, ("lists", rows.key, by_numpy), lambda: tables.of_lists(rows.values(), by_numpy), rows.sources
             )
             if places is not None:
