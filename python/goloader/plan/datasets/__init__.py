@@ -159,7 +159,7 @@ def _of_code(dataset: Any, *, lists: bool, rows: Lists) -> Node:
     refused = None
     if "cv2" in sys.modules:  # which may read an image
         try:
-            scripted = _scripted(dataset)
+            scripted = _scripted(dataset, sounds=False)
             if scripted is not None:
                 return scripted
         except RefusalError as error:
@@ -188,15 +188,15 @@ def _computed(own: OwnCode | ListItems, *, lists: bool, rows: Lists) -> Node:
     return Computed(own, rows=rows)
 
 
-def _scripted(dataset: Any) -> Node | None:
-    """The same as a script; None where there are no images and no sounds. Raises RefusalError."""
+def _scripted(dataset: Any, *, sounds: bool = True) -> Node | None:
+    """The same as a script; None where there are no images, and no sounds if these count. Raises RefusalError."""
     if "cv2" in sys.modules:  # whose arrays are looked at as Pillow's images
         with suppress(ImportError):
             import PIL.Image  # noqa: F401
-    if "PIL.Image" not in sys.modules and not reads_sounds():
+    if "PIL.Image" not in sys.modules and not (sounds and reads_sounds()):
         return None
     own = ScriptCode(dataset)
-    return Scripted(own) if own.opens_images or own.opens_sounds else None
+    return Scripted(own) if own.opens_images or (sounds and own.opens_sounds) else None
 
 
 def fails_ahead(dataset: Any, indices: Any) -> bool:
