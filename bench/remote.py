@@ -5,7 +5,7 @@
 What: images per second over a whole shuffled epoch after a first one, of ~100 KB JPEGs with RandomResizedCrop(224),
 flip, ToTensor and Normalize, batches of 64. A class that fetches each image with urllib, boto3, s3fs or
 s3torchconnector runs under torch's DataLoader with 8 and 32 workers, and unchanged under goloader's with 2. webdataset
-reads shards of 128 images over HTTP, under torch's with 8 workers and under goloader's with 2.
+reads shards of 64 images over HTTP, under torch's with 8 workers and under goloader's with 2.
 
 How: a server on this machine (tests_go/source/bucket) waits before each answer. It takes some of the cores' time, from
 everybody. A process a contender, in turn, every second round backwards; ours must come wholly from Go. "goloader" is
@@ -51,7 +51,7 @@ from bench import harness, photos
 from bench.storage import slow
 from goloader.datasets import ImageFolder as RemoteFolder
 
-SHARD = 128
+SHARD = 64
 WORKERS = 2
 FOLDERS = {
     "goloader": "goloader, ImageFolder('s3://...')",
