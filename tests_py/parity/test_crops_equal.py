@@ -218,6 +218,24 @@ class Negated(Files):
         return sound
 
 
+class PaddedByNegativeZeros(Files):
+    def __getitem__(self, index: int) -> Any:
+        _, sound = wavfile.read(self.paths[index])
+        sound = torch.from_numpy(sound.astype(np.float32))
+        if len(sound) >= self.segment:
+            start = random.randint(0, len(sound) - self.segment)
+            return sound[start : start + self.segment]
+        return F.pad(sound, (0, self.segment - len(sound)), "constant", -0.0)
+
+
+class PaddedWrongly(Files):
+    def __getitem__(self, index: int) -> Any:
+        _, sound = wavfile.read(self.paths[index])
+        sound = np.pad(sound, (0, max(0, 200 - len(sound))), end_values=0)
+        start = random.randint(0, len(sound) - self.segment)
+        return sound[start : start + self.segment]
+
+
 class Levelled(Files):
     """By all of the sound, which a crop does not show."""
 
@@ -243,8 +261,11 @@ class OnlyLooks(Files):
         return torch.tensor(random.randint(0, len(sound)))
 
 
+LEFT = [Silent, Negated, PaddedByNegativeZeros, PaddedWrongly, Levelled, Flipped, OnlyLooks, ByTorch]
+
+
 @pytest.mark.parametrize("frames", [None, 60])
-@pytest.mark.parametrize("made", [Silent, Negated, Levelled, Flipped, OnlyLooks, ByTorch])
+@pytest.mark.parametrize("made", LEFT)
 def test_what_a_crop_does_not_show_is_torchs(tmp_path: Path, made: Any, frames: int | None) -> None:
     write(tmp_path, "int16", 1, lengths() if frames is None else [frames] * COUNT)
     dataset = made(tmp_path)

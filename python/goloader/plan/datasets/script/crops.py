@@ -172,7 +172,11 @@ class Crops(Computed):
             case Call(function=function, arguments=(whole, ends, *mode), options=options):
                 called = self._c.function(function)
                 if (called is torch.nn.functional.pad or called is np.pad) and (crop := self.crop(whole)) is not None:
-                    return self._padded(crop, called is np.pad, ends, [*mode, *(each for _, each in options)])
+                    names = ("mode",) if called is np.pad else ("mode", "value")
+                    if len(mode) <= len(names):
+                        return self._padded(
+                            crop, called is np.pad, ends, dict(zip(names, mode, strict=False)) | dict(options)
+                        )
         return self._sound(of)
 
     def _sound(self, of: Expression) -> Crop | None:
@@ -239,13 +243,14 @@ class Crops(Computed):
         start = c.sure(numbers.binary("+", crop.start, begin))
         return replace(crop, start=start, extent=extent, length=length)
 
-    def _padded(self, crop: Crop, by_numpy: bool, ends: Expression, more: list[Expression]) -> Crop:
+    def _padded(self, crop: Crop, by_numpy: bool, ends: Expression, options: dict[str, Expression]) -> Crop:
         """With zeros behind its end."""
         c = self._c
         shape = np.shape(self._plain.value(crop.of).sample.first)
-        constants = [c.constant(each) for each in more]
-        plain = all(each == "constant" if type(each) is str else each in (None, 0) for each in constants)
-        if not plain or not isinstance(ends, Display) or len(ends.items) != 2:
+        given = {name: c.constant(each) for name, each in options.items()}
+        mode, value = given.pop("mode", "constant"), given.pop("constant_values" if by_numpy else "value", 0)
+        zeros = mode == "constant" and (repr(value) in ("0", "0.0") or (value is None and not by_numpy))
+        if given or not zeros or not isinstance(ends, Display) or len(ends.items) != 2:
             raise UnreadableError(f"pads a sound by {ends}", ends)
         before, behind = ends.items
         if c.number(before) != _ZERO or crop.axis != len(shape) - 1 or (by_numpy and len(shape) > 1):
