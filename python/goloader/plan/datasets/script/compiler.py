@@ -72,7 +72,7 @@ from .making import picture_of
 from .memory import Memory
 from .numbers import INDEX, Number
 from .opening import Opened
-from .picture import Picture
+from .picture import Picture, tail_of_both
 from .reckoning import dimensions, dtypes, items_of, mode_compared, number_of
 from .rows import columns_of, row_of, tabled
 from .series import Series, series_of
@@ -651,9 +651,10 @@ class Compiler:
 
     def one_of(self, of: Expression | str, sides: tuple[list[Any], list[Any]], one: Picture, other: Picture) -> Picture:
         """An image that is one of two, by which way of a branch was gone; `of` is the expression, or its name."""
-        kinds = [(each.file, each.mode, each.form, each.tail, each.summed) for each in (one, other)]
+        kinds = [(each.file, each.mode, each.form, each.summed) for each in (one, other)]
         few, many = sorted((one.patched, other.patched), key=len)
-        if kinds[0] != kinds[1] or many[: len(few)] != few:
+        tail = tail_of_both(one, other) if kinds[0] == kinds[1] and many[: len(few)] == few else None
+        if tail is None:
             why = f"has images of several kinds in one place: {of}"
             raise UnreadableError(why, of if isinstance(of, Expression) else None)
         self._images += 1
@@ -664,7 +665,7 @@ class Compiler:
         known = one.known if one.known == other.known else None
         return replace(
             one, register=self._images - 1, size=size, known=known, passes=max(one.passes, other.passes), patched=many,
-            bare=None, last=None,
+            bare=None, last=None, tail=tail,
         )  # fmt: skip
 
     # Values

@@ -118,6 +118,25 @@ def run(tail: Tail, image: Any) -> Any:
     return image
 
 
+def tail_of_both(one: Picture, other: Picture) -> Tail | None:
+    """What makes both of them, or None.
+
+    A copy that one of them alone is may be made of the other, too, if its numbers lie in order already.
+    """
+    longer, shorter = sorted((one.tail, other.tail), key=len, reverse=True)
+    if longer == shorter:
+        return longer
+    left = list(shorter)
+    for number, each in enumerate(longer):
+        if left and each == left[0]:
+            del left[0]
+            continue
+        before = replace(one, tail=longer[:number], patched=()).made()
+        if each not in _COPIES or one.patched or other.patched or not before.flags.c_contiguous:
+            return None
+    return None if left else longer
+
+
 def _spelt(value: Any) -> Any:
     """What equals that of another value only if it is the same to the bit, and of one type."""
     match value:
@@ -167,6 +186,10 @@ class Applied(Step):
             return getattr(made, self.function)(*self.arguments, **options)
         given = (*self.arguments, made) if self.turned else (made, *self.arguments)
         return self.function(*given, **options)
+
+
+# Of arrays.
+_COPIES = (Applied(np.ascontiguousarray), Applied("copy"))
 
 
 @dataclass(frozen=True, eq=False)
