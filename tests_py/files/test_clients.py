@@ -303,7 +303,7 @@ def test_go_asks_once_for_each_object(server: Server) -> None:
     assert "as its own client would" in str(loader.explain())
     server.asked.clear()
     list(loader)
-    assert loader.stats().requests == len(server.asked) == COUNT
+    assert loader.stats().requests == sum("/train/" in path for path in server.asked) == COUNT  # others may be late
 
 
 @pytest.mark.parametrize("kind", [ByBoto3, BySmartOpen])
