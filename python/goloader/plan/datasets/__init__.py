@@ -152,26 +152,26 @@ def _of_code(dataset: Any, *, lists: bool, rows: Lists) -> Node:
             return _computed(own, lists=lists, rows=rows)
     except RefusalError:
         # An error that is raised again by who has it as an argument would keep its frames, and all that they hold.
-        scripted = _scripted(dataset)
-        if scripted is None:
+        code = _script_code(dataset)
+        if code is None:
             raise
-        return scripted
-    refused = None
+        return Scripted(code)
+    code, refused = None, None
     if "cv2" in sys.modules:  # which may read an image
         try:
-            scripted = _scripted(dataset, sounds=False)
-            if scripted is not None:
-                return scripted
+            code = _script_code(dataset)
+            if code is not None and code.opens_images:
+                return Scripted(code)
         except RefusalError as error:
             refused = error.with_traceback(None)
     try:
         return _computed(own, lists=lists, rows=rows)
     except RefusalError:
         if refused is None:
-            scripted = _scripted(dataset)
-            if scripted is None:
+            code = code or _script_code(dataset)
+            if code is None:
                 raise
-            return scripted
+            return Scripted(code)
     raise refused  # what it says of images
 
 
@@ -188,15 +188,15 @@ def _computed(own: OwnCode | ListItems, *, lists: bool, rows: Lists) -> Node:
     return Computed(own, rows=rows)
 
 
-def _scripted(dataset: Any, *, sounds: bool = True) -> Node | None:
-    """The same as a script; None where there are no images, and no sounds if these count. Raises RefusalError."""
+def _script_code(dataset: Any) -> ScriptCode | None:
+    """What its code says as a script; None where there are no images and no sounds. Raises RefusalError."""
     if "cv2" in sys.modules:  # whose arrays are looked at as Pillow's images
         with suppress(ImportError):
             import PIL.Image  # noqa: F401
-    if "PIL.Image" not in sys.modules and not (sounds and reads_sounds()):
+    if "PIL.Image" not in sys.modules and not reads_sounds():
         return None
-    own = ScriptCode(dataset)
-    return Scripted(own) if own.opens_images or (sounds and own.opens_sounds) else None
+    code = ScriptCode(dataset)
+    return code if code.opens_images or code.opens_sounds else None
 
 
 def fails_ahead(dataset: Any, indices: Any) -> bool:

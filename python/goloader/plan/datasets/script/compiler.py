@@ -250,9 +250,7 @@ class Compiler:
                 self._without_grad.append(of.manager)
         elif self.series(of) is not None:
             self.account(of)
-        elif convolutions.copied(self, of) or (
-            isinstance(of, Part) and self.crops is not None and self.crops.number(of) is not None
-        ):
+        elif convolutions.copied(self, of) or self._is_of_sound(of):
             return
         elif self._reckons(of) or not self._is_ahead(of):
             with suppress(UnreadableError):
@@ -736,7 +734,7 @@ class Compiler:
         counts  files of each list
         lists   which list each opened file is of
         """
-        rows = {} if self.crops is None else {"rows": [each.json for each in self.crops.places]}
+        rows = {"rows": [each.json for each in self.crops.places]} if self.crops is not None and self.fields else {}
         return {
             **rows,
             "files": list(counts),
