@@ -153,9 +153,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     )  # fmt: skip
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args(argv)
-    names = arguments.cases.split(",")
-    if unknown := sorted(set(names) - set(CASES)):
-        parser.error(f"no case called {', '.join(unknown)}; there are {', '.join(CASES)}")
+    names = harness.chosen(parser, arguments.cases, CASES, "case")
     if arguments.child:
         (name,) = names
         print(json.dumps(measure(CASES[name], arguments.workers, arguments.rounds, arguments.seconds)))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import tarfile
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -62,15 +60,7 @@ def tiff(scratch: Path) -> ImageFolder:
 
 def shards(scratch: Path) -> str:
     """Four of WebDataset's archives with the photos of a folder; how they are called together."""
-    samples = own_classes.folder(scratch).samples
-    for shard in range(4):
-        with tarfile.open(scratch / f"{shard}.tar", "w") as archive:
-            for number, (path, target) in enumerate(samples[shard::4]):
-                archive.add(path, f"{number}.jpg")
-                about = tarfile.TarInfo(f"{number}.cls")
-                about.size = len(str(target))
-                archive.addfile(about, BytesIO(str(target).encode()))
-    return str(scratch / "{0..3}.tar")
+    return str(scratch / photos.pack(own_classes.folder(scratch).samples, scratch, 4))
 
 
 @format_case("TarImages: JPEGs in four tar archives", target=3, lowered=own_classes.folder)

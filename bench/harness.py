@@ -23,6 +23,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -368,11 +369,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", type=Path, help="JSON file (default: bench/results/SCENARIO.json)")
 
 
-def chosen_peers(parser: argparse.ArgumentParser, names: str) -> list[str]:
-    peers = names.split(",")
-    if unknown := sorted(set(peers) - set(PEERS)):
-        parser.error(f"no peer called {', '.join(unknown)}; there are {', '.join(PEERS)}")
-    return peers
+def chosen(parser: argparse.ArgumentParser, given: str | None, known: Collection[str], kind: str) -> list[str]:
+    """Those of one kind whose names are given, between commas; all that are known, if none is."""
+    names = given.split(",") if given else [*known]
+    if unknown := sorted({*names} - {*known}):
+        parser.error(f"no {kind} called {', '.join(unknown)}; there are {', '.join(known)}")
+    return names
 
 
 def report(result: Figures, output: Path | None) -> None:

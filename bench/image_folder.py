@@ -21,6 +21,7 @@ import dataclasses
 
 from bench import harness, photos
 from bench.contender import Job
+from bench.peers import PEERS
 
 
 def main() -> None:
@@ -30,7 +31,7 @@ def main() -> None:
     parser.add_argument("--mean-bytes", type=int, default=photos.Settings.mean_bytes, help="mean file size aimed at")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    peers = harness.chosen_peers(parser, arguments.peers)
+    peers = harness.chosen(parser, arguments.peers, PEERS, "peer")
 
     settings = photos.Settings(arguments.count, arguments.mean_bytes, seed=arguments.seed)
     root = photos.ensure_photos(settings)

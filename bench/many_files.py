@@ -143,9 +143,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if arguments.child:
         contend(arguments.child, arguments.root, arguments.workers, samples)
         return
-    names = arguments.contenders.split(",")
-    if unknown := sorted(set(names) - set(CONTENDERS)):
-        parser.error(f"no contender called {', '.join(unknown)}; there are {', '.join(CONTENDERS)}")
+    names = harness.chosen(parser, arguments.contenders, CONTENDERS, "contender")
     about = {"date": harness.now(), "machine": harness.machine()}
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
     with tempfile.TemporaryDirectory(prefix="goloader-bench-") as scratch:

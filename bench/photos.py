@@ -20,6 +20,7 @@ import io
 import json
 import os
 import shutil
+import tarfile
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -182,6 +183,18 @@ def made_whole(root: Path, fill: Callable[[Path], None]) -> Path:
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     return root
+
+
+def pack(samples: Sequence[tuple[str, int]], out: Path, shards: int) -> str:
+    """Archives as webdataset has them, of photos and their labels. Gives how they are called together."""
+    for shard in range(shards):
+        with tarfile.open(out / f"{shard:06}.tar", "w") as archive:
+            for number, (path, label) in enumerate(samples[shard::shards]):
+                archive.add(path, f"{number}.jpg")
+                about = tarfile.TarInfo(f"{number}.cls")
+                about.size = len(str(label))
+                archive.addfile(about, io.BytesIO(str(label).encode()))
+    return f"{{000000..{shards - 1:06}}}.tar"
 
 
 def ensure_photos(settings: Settings, base: Path = DATA) -> Path:

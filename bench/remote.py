@@ -26,7 +26,6 @@ import os
 import statistics
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -39,7 +38,6 @@ from urllib.request import urlopen
 import boto3
 import s3fs
 import torch
-import torchvision.transforms as T
 import webdataset
 from PIL import Image
 from s3torchconnector import S3ClientConfig, S3MapDataset
@@ -48,7 +46,7 @@ from torchvision.datasets import ImageFolder
 
 import goloader
 from bench import harness, photos
-from bench.storage import slow
+from bench.storage import TRANSFORM, slow
 from goloader.datasets import ImageFolder as RemoteFolder
 
 SHARD = 64
@@ -69,14 +67,6 @@ CONTENDERS = FOLDERS | {
         (library, f"{library}, goloader, {WORKERS} workers"),
     )
 }
-TRANSFORM = T.Compose(
-    [
-        T.RandomResizedCrop(224),
-        T.RandomHorizontalFlip(),
-        T.ToTensor(),
-        T.Normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]),
-    ]
-)
 
 
 class Fetched(Dataset[Any]):
@@ -146,11 +136,10 @@ def connected(root: str) -> Any:
     )
 
 
-def sharded(root: str) -> Any:
+def piped(root: str) -> Any:
     """webdataset's pipeline over shards of a web server."""
-    shards = int(os.environ["BENCH_SHARDS"])
-    urls = f"{os.environ['AWS_ENDPOINT_URL']}/{root.removeprefix('s3://')}/{{000000..{shards - 1:06}}}.tar"
-    read = webdataset.WebDataset(urls, shardshuffle=shards, nodesplitter=webdataset.split_by_node)
+    urls = f"{os.environ['AWS_ENDPOINT_URL']}/{root.removeprefix('s3://')}"
+    read = webdataset.WebDataset(urls, shardshuffle=100, nodesplitter=webdataset.split_by_node)
     return read.shuffle(512).decode("pil").to_tuple("jpg", "cls").map_tuple(TRANSFORM, int)
 
 
@@ -161,22 +150,8 @@ DATASETS: dict[str, Callable[[str], Any]] = {
     "boto3": Boto3,
     "s3fs": S3fs,
     "s3torchconnector": connected,
-    "webdataset": sharded,
+    "webdataset": piped,
 }
-
-
-def write_shards(folder: Path, out: Path) -> int:
-    """Archives of SHARD images, as webdataset has them. Gives their number."""
-    samples = ImageFolder(str(folder)).samples
-    shards = [samples[at :: -(-len(samples) // SHARD)] for at in range(-(-len(samples) // SHARD))]
-    for number, shard in enumerate(shards):
-        with tarfile.open(out / f"{number:06}.tar", "w") as archive:
-            for n, (path, label) in enumerate(shard):
-                for kind, content in (("jpg", Path(path).read_bytes()), ("cls", str(label).encode())):
-                    member = tarfile.TarInfo(f"{number:06}_{n:06}.{kind}")
-                    member.size = len(content)
-                    archive.addfile(member, io.BytesIO(content))
-    return len(shards)
 
 
 def contend(name: str, root: str, count: int) -> None:
@@ -250,9 +225,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if arguments.child:
         contend(arguments.child, arguments.root, arguments.count)
         return
-    names = arguments.contenders.split(",") if arguments.contenders else [*CONTENDERS]
-    if unknown := sorted(set(names) - set(CONTENDERS)):
-        parser.error(f"no contender called {', '.join(unknown)}; there are {', '.join(CONTENDERS)}")
+    names = harness.chosen(parser, arguments.contenders, CONTENDERS, "contender")
     about = {"date": harness.now(), "machine": harness.machine(), "delay": arguments.delay, "count": arguments.count}
     folder = photos.ensure_photos(photos.Settings(count=arguments.count))
     os.environ |= {"AWS_ACCESS_KEY_ID": "any", "AWS_SECRET_ACCESS_KEY": "any", "AWS_REGION": "us-east-1"}
@@ -260,13 +233,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     with tempfile.TemporaryDirectory(prefix="goloader-bench-") as scratch:
         shards = Path(scratch, "shards")
         shards.mkdir()
-        os.environ["BENCH_SHARDS"] = str(write_shards(folder, shards))
+        urls = photos.pack(ImageFolder(str(folder)).samples, shards, -(-arguments.count // SHARD))
         for turn in range(arguments.rounds):
             for name in names[:: 1 if turn % 2 == 0 else -1]:
                 harness.say(f"{name} ...")
-                place = shards if name.startswith("webdataset") else folder
-                with slow(place, arguments.delay, bucket=True) as there:
-                    found[name].append(run(name, str(folder) if name == "in-memory" else there, arguments.count))
+                sharded = name.startswith("webdataset")
+                with slow(shards if sharded else folder, arguments.delay, bucket=True) as there:
+                    root = str(folder) if name == "in-memory" else f"{there}/{urls}" if sharded else there
+                    found[name].append(run(name, root, arguments.count))
     print(table(found, arguments.delay))
     arguments.output.write_text(json.dumps({"scenario": "remote", **about, "contenders": found}, indent=2) + "\n")
 

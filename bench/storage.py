@@ -41,6 +41,14 @@ from bench import harness, photos
 
 ROOT = Path(__file__).parents[1]
 ROW_BYTES = 128 << 10
+TRANSFORM = T.Compose(
+    [
+        T.RandomResizedCrop(224),
+        T.RandomHorizontalFlip(),
+        T.ToTensor(),
+        T.Normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]),
+    ]
+)
 CONTENDERS = {
     "goloader": "goloader, 2 workers",
     "in-memory": "goloader, 2 workers, in memory",
@@ -112,18 +120,10 @@ def contend(name: str, root: str) -> None:
     if root.endswith(".npy"):
         contend_arrays(name, root)
         return
-    transform = T.Compose(
-        [
-            T.RandomResizedCrop(224),
-            T.RandomHorizontalFlip(),
-            T.ToTensor(),
-            T.Normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]),
-        ]
-    )
     of_torch = name.startswith("torch")
     workers = int(name.removeprefix("torch-")) if of_torch else 2
     loader: Any = (torch.utils.data.DataLoader if of_torch else goloader.DataLoader)(
-        ImageFolder(root, transform), batch_size=64, shuffle=True, num_workers=workers, persistent_workers=True
+        ImageFolder(root, TRANSFORM), batch_size=64, shuffle=True, num_workers=workers, persistent_workers=True
     )
     for epoch in range(2):
         start, seen = time.perf_counter(), 0
@@ -165,9 +165,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if arguments.child:
         contend(arguments.child, arguments.root)
         return
-    names = arguments.contenders.split(",") if arguments.contenders else [*CONTENDERS]
-    if unknown := sorted(set(names) - set(CONTENDERS)):
-        parser.error(f"no contender called {', '.join(unknown)}; there are {', '.join(CONTENDERS)}")
+    names = harness.chosen(parser, arguments.contenders, CONTENDERS, "contender")
     about = {"date": harness.now(), "machine": harness.machine(), "delay": arguments.delay, "count": arguments.count}
     found: dict[str, list[float]] = {name: [] for name in names}
     with tempfile.TemporaryDirectory(prefix="goloader-bench-") as scratch:

@@ -19,7 +19,6 @@ def test_all_of_ours_come_from_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         monkeypatch.delenv(f"AWS_{name}", raising=False)
     for name in ("ENDPOINT_URL", "ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "REGION"):
         monkeypatch.setenv(f"AWS_{name}", "set by what runs")
-    monkeypatch.setenv("BENCH_SHARDS", "set by what runs")
     monkeypatch.setattr(remote, "SHARD", 16)  # shards for each of eight workers
     names = [name for name in remote.CONTENDERS if "-" not in name or name == "webdataset-8"]
     output = tmp_path / "kept.json"
