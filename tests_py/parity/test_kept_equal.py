@@ -17,8 +17,8 @@ from twins import Program, check, loader_of, run
 
 import goloader
 from goloader.doors.same import difference
-from goloader.plan import own_collate
 from goloader.plan.datasets import kept
+from goloader.plan.own_collate import compiler
 
 COUNT = 23
 TEXTS = [" ".join("abcdefgh"[(n + k) % 8] * (1 + k % 3) for k in range(2 + n % 7)) for n in range(COUNT)]
@@ -31,7 +31,7 @@ def at_any_price(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "LOOK_MAX", math.inf)
     monkeypatch.setattr(kept, "SAMPLE_S_MIN", 0.0)
     monkeypatch.setattr(kept, "ALL_S_MAX", math.inf)
-    monkeypatch.setattr(own_collate, "PAYS_FROM", dict.fromkeys(own_collate.PAYS_FROM, 0))
+    monkeypatch.setattr(compiler, "PAYS_FROM", dict.fromkeys(compiler.PAYS_FROM, 0))
 
 
 class Base(data.Dataset[Any]):

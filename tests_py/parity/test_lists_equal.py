@@ -14,7 +14,7 @@ from torch.nn.utils.rnn import pad_sequence
 from torch.utils import data
 from twins import Program, check, errors, loader_of
 
-from goloader.plan import own_collate
+from goloader.plan.own_collate import compiler
 
 datasets = pytest.importorskip("datasets", reason="datasets is not installed")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")
@@ -30,7 +30,7 @@ IGNORED = -100
 @pytest.fixture(autouse=True)
 def of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small batches are Python's, as it is faster; here they are ours all the same."""
-    monkeypatch.setattr(own_collate, "PAYS_FROM", dict.fromkeys(own_collate.PAYS_FROM, 0))
+    monkeypatch.setattr(compiler, "PAYS_FROM", dict.fromkeys(compiler.PAYS_FROM, 0))
 
 
 def ids(seed: int = 0) -> list[list[int]]:

@@ -24,7 +24,7 @@ from torchvision.datasets import ImageFolder
 from twins import Program, bits, check, errors, loader_of
 
 import goloader
-from goloader.plan import own_collate
+from goloader.plan.own_collate import compiler
 
 SEED = int(os.environ.get("GOLOADER_FUZZ_SEED", "20261123"))
 test_module = sys.modules[__name__]
@@ -34,7 +34,7 @@ COUNT = 23
 @pytest.fixture(autouse=True)
 def of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small batches are Python's, as it is faster; here they are ours all the same."""
-    monkeypatch.setattr(own_collate, "PAYS_FROM", dict.fromkeys(own_collate.PAYS_FROM, 0))
+    monkeypatch.setattr(compiler, "PAYS_FROM", dict.fromkeys(compiler.PAYS_FROM, 0))
 
 
 PAD_IDX, BOS_IDX, EOS_IDX = 0, 2, 3

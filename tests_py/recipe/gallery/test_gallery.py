@@ -29,8 +29,8 @@ from torch.utils import data
 import goloader
 from goloader.doors.recipe import door, hooks
 from goloader.doors.same import difference
-from goloader.plan import own_collate
 from goloader.plan.datasets import kept
+from goloader.plan.own_collate import compiler
 from tests_py.pages import require_part
 
 _MODULES = (of_arrays, of_tables, of_texts, of_sounds, of_series, of_graphs, of_batches)
@@ -89,7 +89,7 @@ def test_batches_without_images_are_torch_s(
     sampled_root: Path, name: str, workers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Batches of so few small samples are Python's, as it is faster; here they are ours all the same.
-    monkeypatch.setattr(own_collate, "PAYS_FROM", dict.fromkeys(own_collate.PAYS_FROM, 0))
+    monkeypatch.setattr(compiler, "PAYS_FROM", dict.fromkeys(compiler.PAYS_FROM, 0))
     monkeypatch.setattr(kept, "LOOK_MAX", math.inf)
     monkeypatch.setattr(kept, "SAMPLE_S_MIN", 0.0)
     monkeypatch.setattr(kept, "ALL_S_MAX", math.inf)
