@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests_py import fresh
 
 PACKAGE = Path(__file__).parents[2] / "python"
 
@@ -106,9 +105,7 @@ print("the same")
 
 
 def run(program: str) -> str:
-    environment = os.environ | {"PYTHONPATH": str(PACKAGE)}
-    command = [sys.executable, "-W", "ignore", "-c", program]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
+    done = fresh.run(program, libraries="torch")
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests_py import fresh
 
 pytestmark = pytest.mark.slow
 
@@ -44,8 +45,7 @@ number = 3
 
 def _bench(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     (folder / "mine.py").write_text(_MODULE)
-    command = [sys.executable, "-m", "goloader", "bench", *arguments, "--rounds", "1"]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=200)
+    return fresh.command("bench", *arguments, "--rounds", "1", cwd=folder)
 
 
 @pytest.mark.parametrize(("target", "batches"), [("mine:shuffled", 8), ("mine:Endless", 5)])

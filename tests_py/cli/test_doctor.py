@@ -7,7 +7,6 @@ import os
 import platform
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from torch.utils import data
 
 import goloader
 from goloader.cli import main
+from tests_py import fresh
 from tests_py.pages import part, require_part
 
 _MODULE = """
@@ -58,8 +58,7 @@ def folder():
 
 
 def _doctor(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "goloader", "doctor", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=280)
+    return fresh.command("doctor", *arguments, cwd=folder)
 
 
 def _found(out: str) -> dict[str, dict[str, str]]:

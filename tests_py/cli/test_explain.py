@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests_py import fresh
 
 _MODULE = """
 import numpy as np, torch
@@ -64,8 +65,7 @@ made, number = loader(), 3
 
 def _explain(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     (folder / "mine.py").write_text(_MODULE)
-    command = [sys.executable, "-m", "goloader", "explain", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=280)
+    return fresh.command("explain", *arguments, cwd=folder)
 
 
 def _note(out: str, source: str) -> str:

@@ -12,6 +12,7 @@ import pytest
 
 from goloader.cli import main, sizing
 from goloader.cli.sizing import Job, Store, needs
+from tests_py import fresh
 from tests_py.pages import require_part
 
 READING = Path(__file__).parents[2] / "core" / "pipeline" / "reading.go"
@@ -126,12 +127,8 @@ def test_what_makes_no_sense_is_an_error(given: list[str], why: str, capsys: pyt
 
 @pytest.mark.slow
 def test_a_loader_is_measured(tmp_path: Path) -> None:
-    import subprocess
-    import sys
-
     (tmp_path / "rows.py").write_text("import torch\ndata = torch.utils.data.TensorDataset(torch.zeros(4096, 8))\n")
-    command = [sys.executable, "-m", "goloader", "plan", "--images=1e6", "--rate=100", "--measure=rows.py:data"]
-    done = subprocess.run([*command, "--json"], cwd=tmp_path, capture_output=True, text=True, timeout=280, check=False)
+    done = fresh.command("plan", "--images=1e6", "--rate=100", "--measure=rows.py:data", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["job"]["decode"] > 1000
 

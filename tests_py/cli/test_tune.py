@@ -16,6 +16,7 @@ from torch.utils import data
 
 import goloader
 from goloader.cli import main, tune
+from tests_py import fresh
 from tests_py.files.ranges import packed, serving
 
 # Each setting is a process of its own.
@@ -53,8 +54,7 @@ def none():
 
 def _tune(folder: Path, *arguments: str, url: str = "") -> subprocess.CompletedProcess[str]:
     (folder / "mine.py").write_text(f"URL = {url!r}\n{_MODULE}")
-    command = [sys.executable, "-m", "goloader", "tune", *arguments, "--seconds", "0.3", "--rounds", "1"]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=550)
+    return fresh.command("tune", *arguments, "--seconds", "0.3", "--rounds", "1", cwd=folder)
 
 
 @pytest.mark.slow

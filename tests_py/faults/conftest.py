@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
-import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +12,7 @@ import pytest
 import torchvision.transforms as T
 from torchvision.datasets import ImageFolder
 
-PACKAGE = Path(__file__).parents[2] / "python"
+from tests_py import fresh
 
 _PROLOGUE = """
 import gc, os, signal, sys, threading, time, warnings
@@ -24,8 +21,6 @@ import torchvision.transforms as T
 from goloader import _native
 from torchvision.datasets import ImageFolder
 warnings.filterwarnings("ignore", message="This DataLoader will create")
-# Background jobs of a shell inherit an ignored SIGINT, and Python then leaves it so.
-signal.signal(signal.SIGINT, signal.default_int_handler)
 
 def folder(root=sys.argv[1]):
     return ImageFolder(root, T.Compose([T.RandomResizedCrop(48), T.RandomHorizontalFlip(), T.ToTensor()]))
@@ -53,22 +48,11 @@ def script(root: Path) -> Script:
 
     def run(text: str, *arguments: str, timeout: float = 280, code: int = 0, **environment: str) -> str:
         program = _PROLOGUE + textwrap.dedent(text)
-        process = subprocess.Popen(
-            [sys.executable, "-c", program, str(root), *arguments],
-            env=os.environ | {"PYTHONPATH": str(PACKAGE)} | environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
         try:
-            out, err = process.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            # Its children too: they hold the pipes open.
-            os.killpg(process.pid, signal.SIGKILL)
-            out, err = process.communicate()
-            pytest.fail(f"hung after {timeout} s, having said:\n{out}{err}")
-        assert (process.returncode, err) == (code, ""), out
-        return out
+            done = fresh.run(program, root, *arguments, timeout=timeout, **environment)
+        except subprocess.TimeoutExpired as hung:
+            pytest.fail(f"hung after {timeout} s, having said:\n{hung.stdout}{hung.stderr}")
+        assert (done.returncode, done.stderr) == (code, ""), done.stdout
+        return done.stdout
 
     return run

@@ -14,6 +14,7 @@ from PIL import Image
 
 from goloader import _cores
 from goloader.doors.worker import budget
+from tests_py import fresh
 
 V2 = "30 24 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate"
 V1 = "32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw shared:9 - cgroup cgroup rw,cpu,cpuacct"
@@ -188,11 +189,9 @@ def test_threads_that_make_samples_are_as_nice_and_where_it_is_said(nice: str, c
     for number in range(40):
         Image.new("RGB", (64, 64)).save(tmp_path / "a" / f"{number}.jpg")
     whole = tuple(sorted(os.sched_getaffinity(0)))
-    environment = os.environ | {"GOLOADER_NICE": nice, "GOLOADER_CPUS": cpus}
     want = {(0, whole), (int(nice or 0), (0,) if cpus else whole)}
-    command = [sys.executable, "-c", _THREADS, str(tmp_path), str(len(whole)), str(want)]
-    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
-    assert said.strip() == str(sorted(want))
+    said = fresh.run(_THREADS, tmp_path, len(whole), want, GOLOADER_NICE=nice, GOLOADER_CPUS=cpus)
+    assert said.stdout.strip() == str(sorted(want)), said.stderr
 
 
 @pytest.mark.parametrize(("name", "text"), [("NICE", "20"), ("NICE", "low"), ("CPUS", "0-"), ("CPUS", "a")])

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
 import photos
 import pytest
+
+from tests_py import fresh
 
 Run = Callable[..., str]
 
@@ -63,14 +62,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     root = photos.fill(tmp_path_factory.mktemp("plain"), photos.plain(24))
 
     def program(text: str, *arguments: str, **environment: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "-c", PROLOGUE + textwrap.dedent(text), str(root), *arguments],
-            env={**os.environ, "PYTHONPATH": str(PACKAGE), **environment},
-            capture_output=True,
-            text=True,
-            timeout=240,
-            check=False,
-        )
+        done = fresh.run(PROLOGUE + textwrap.dedent(text), root, *arguments, **environment)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

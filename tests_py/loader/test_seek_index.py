@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +20,7 @@ from goloader import DataLoader, NumpyLoader, SeekIndex, _core, _native
 from goloader import transforms as T
 from goloader.doors import choice as _doors
 from goloader.doors.recipe import door, hooks
+from tests_py import fresh
 
 FILES, CROPS = 24, v2.Compose([v2.RandomResizedCrop(32), v2.PILToTensor()])
 
@@ -191,12 +190,8 @@ for _ in loader:
 def test_an_exit_waits_for_the_index_and_says_what_could_not_be_written(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for name, warned in (("index", False), ("file/index", True)):
-        run = subprocess.run(
-            [sys.executable, "-c", AT_EXIT, str(folder), str(tmp_path / name)],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        run = fresh.run(AT_EXIT, folder, tmp_path / name)
+        assert run.returncode == 0, run.stderr
         assert ("the seek index is not saved" in run.stderr) == warned, run.stderr
         assert (tmp_path / name).exists() != warned
     assert {path.name for path in tmp_path.iterdir()} == {"photos", "file", "index"}

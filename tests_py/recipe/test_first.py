@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
+
+from tests_py import fresh
 
 PROGRAM = """
 import sys
@@ -46,9 +46,9 @@ def printed(folder: Path, workers: int, epochs: int, samples: int) -> str:
     for number in range(8):
         pixels = np.random.default_rng(number).integers(0, 256, (24, 32, 3), np.uint8)
         Image.fromarray(pixels).save(folder / f"{number}.jpg")
-    arguments = map(str, (workers, epochs, samples, folder))
-    program = [sys.executable, "-c", f"import os; os.environ['GOLOADER_TRIAL'] = 'wait'\n{PROGRAM}", *arguments]
-    return subprocess.run(program, capture_output=True, text=True, check=True).stdout.strip()
+    done = fresh.run(PROGRAM, workers, epochs, samples, folder, GOLOADER_TRIAL="wait")
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
 
 
 @pytest.mark.slow

@@ -4,15 +4,14 @@ same."""
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
+
+from tests_py import fresh
 
 pytestmark = pytest.mark.slow
 
@@ -76,12 +75,14 @@ def run(folder: Path, *, size: int = 8, workers: int = 0, wait: bool = False, mo
 
     Without `wait` so few images see no trial.
     """
-    environment = {**os.environ, "GOLOADER_CACHE": str(folder / "cache"), "GOLOADER_TRIAL": "wait" if wait else ""}
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(folder / "photos"), str(size), str(workers), str(more)],
-        cwd=folder, env=environment, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    return json.loads(done.stdout)
+    return json.loads(printed(folder, PROGRAM, size, workers, more, wait=wait))
+
+
+def printed(folder: Path, program: str, *arguments: object, wait: bool = False) -> str:
+    environment = {"GOLOADER_CACHE": str(folder / "cache"), "GOLOADER_TRIAL": "wait" if wait else ""}
+    done = fresh.run(program, folder / "photos", *arguments, cwd=folder, **environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -144,9 +145,4 @@ print(door.record(loader).kept, door.record(loader).state, len(open("trials").re
 
 def test_what_was_kept_is_checked_once_a_process(folder: Path) -> None:
     run(folder, workers=2, wait=True)
-    environment = {**os.environ, "GOLOADER_CACHE": str(folder / "cache"), "GOLOADER_TRIAL": ""}
-    done = subprocess.run(
-        [sys.executable, "-c", CHECKED, str(folder / "photos")],
-        cwd=folder, env=environment, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert done.stdout.split() == ["False", "native", "0"]
+    assert printed(folder, CHECKED).split() == ["False", "native", "0"]

@@ -13,8 +13,6 @@ import json
 import multiprocessing
 import pickle
 import random
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -33,6 +31,7 @@ import goloader
 from goloader import DataLoader, StatefulDataLoader
 from goloader.samplers import WeightedSampler
 from goloader.state.samplers import RandomSampler, StatefulDistributedSampler
+from tests_py import fresh
 
 
 class Rows(data.Dataset[Any]):
@@ -272,13 +271,11 @@ from torchvision.datasets import ImageFolder
 steps = [T.RandomResizedCrop(16), T.RandomHorizontalFlip(), T.ToTensor()]
 dataset = ImageFolder({dataset.root!r}, T.Compose(steps))
 loader = DataLoader(dataset, 4, shuffle=True, num_workers=2, generator=torch.Generator())
-loader.load_state_dict(json.load(sys.stdin))
+loader.load_state_dict(json.loads(sys.argv[1]))
 print(json.dumps([images.double().sum().item() for _ in range(2) for images, _ in loader]))
 """
-    out = subprocess.run(
-        [sys.executable, "-c", script], input=json.dumps(state), capture_output=True, text=True, check=True, timeout=60
-    )
-    assert json.loads(out.stdout) == want
+    out = fresh.run(script, json.dumps(state))
+    assert json.loads(out.stdout) == want, out.stderr
 
 
 @pytest.mark.parametrize("num_workers", [0, 2])

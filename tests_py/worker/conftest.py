@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
 import textwrap
@@ -11,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests_py import fresh
 
 PACKAGE = Path(__file__).parents[2] / "python"
 HERE = Path(__file__).parent
@@ -23,21 +23,13 @@ def script() -> Callable[..., str]:
     """Runs a program that may import `samples`; returns what it prints. It must end by itself, with `code`."""
 
     def run(text: str, *arguments: str, timeout: float = 240, code: int = 0, **environment: str) -> str:
-        process = subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(text), *arguments],
-            env=os.environ | {"PYTHONPATH": os.pathsep.join([str(PACKAGE), str(HERE)])} | environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
         try:
-            out, err = process.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)  # its children too: they hold the pipes open
-            out, err = process.communicate()
-            pytest.fail(f"hung after {timeout} s, having said:\n{out}{err}")
-        assert process.returncode == code, out + err
-        return out
+            done = fresh.run(
+                textwrap.dedent(text), *arguments, libraries="torch", timeout=timeout, path=[HERE], **environment
+            )
+        except subprocess.TimeoutExpired as hung:
+            pytest.fail(f"hung after {timeout} s, having said:\n{hung.stdout}{hung.stderr}")
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout
 
     return run

@@ -5,11 +5,9 @@ from __future__ import annotations
 import argparse
 import hashlib
 import itertools
-import json
 import random
 import statistics
 import time
-from pathlib import Path
 from typing import Any
 
 from .. import _table
@@ -33,25 +31,25 @@ def add(commands: Any) -> None:
     objects.takes_one(parser)
     parser.add_argument("--batches", type=int, default=200, metavar="N", help="most batches of an epoch (200)")
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="runs of each loader (3)")
-    parser.add_argument("--turn", nargs=3, help=argparse.SUPPRESS)  # loader, "time" or "compare", file of the outcome
 
 
 def _bench(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
     if parsed.batches < 1 or parsed.rounds < 1:
         parser.error("--batches and --rounds are at least 1")
-    if parsed.turn is not None:
-        loader, what, path = parsed.turn
-        Path(path).write_text(json.dumps(_turn(parser, parsed, loader, what == "compare")))
-        return 0
-    theirs, ours = (_apart(parsed, loader, "compare") for loader in _LOADERS)
-    if theirs["digests"] != ours["digests"] and _apart(parsed, "torch", "compare")["digests"] == theirs["digests"]:
+
+    def apart(loader: str, compared: bool) -> dict[str, Any]:
+        off = {"GOLOADER": "off"} if loader == "torch" else None
+        return turns.apart(lambda: _turn(parser, parsed, loader, compared), "bench", f"{loader}'s loader", off)
+
+    theirs, ours = (apart(loader, compared=True) for loader in _LOADERS)
+    if theirs["digests"] != ours["digests"] and apart("torch", compared=True)["digests"] == theirs["digests"]:
         print(f"{parsed.target}: the batches differ from torch's. Please report this, with what follows.")
         print(ours["explained"])
         return 1
     timed: dict[str, list[dict[str, Any]]] = {loader: [] for loader in _LOADERS}
     for number in range(parsed.rounds):
         for loader in _LOADERS[:: -1 if number % 2 else 1]:
-            timed[loader].append(_apart(parsed, loader, "time"))
+            timed[loader].append(apart(loader, compared=False))
     same = theirs["digests"] == ours["digests"]
     print(f"{parsed.target}: {ours['batches']} batches an epoch, num_workers={ours['num_workers']}")
     if same:
@@ -76,11 +74,6 @@ def _rows(timed: dict[str, list[dict[str, Any]]]) -> list[tuple[str, ...]]:
         ratio = statistics.median(one / max(other, 1e-9) for one, other in zip(theirs, ours, strict=True))
         rows.append((name, *(f"{statistics.median(each):.3f}" for each in (theirs, ours)), f"{ratio:.2f}x"))
     return rows
-
-
-def _apart(parsed: argparse.Namespace, loader: str, what: str) -> dict[str, Any]:
-    arguments = [parsed.target, "--batches", str(parsed.batches), "--turn", loader, what]
-    return turns.apart("bench", arguments, f"{loader}'s loader", {"GOLOADER": "off"} if loader == "torch" else None)
 
 
 def _turn(parser: argparse.ArgumentParser, parsed: argparse.Namespace, loader: str, compared: bool) -> dict[str, Any]:

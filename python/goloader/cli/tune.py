@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import copy
-import json
+import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import _chart, _cores, _table
@@ -56,14 +55,9 @@ def add(commands: Any) -> None:
     parser.add_argument("--seconds", type=float, default=3.0, metavar="S", help="seconds of each run (3)")
     parser.add_argument("--rounds", type=int, default=2, metavar="N", help="runs of each setting; the best counts (2)")
     parser.add_argument("--chart", metavar="FILE", help="draw the result to a .png, .svg or .pdf file, with matplotlib")
-    parser.add_argument("--turn", nargs=2, help=argparse.SUPPRESS)  # a setting, as JSON, and the file of the outcome
 
 
 def _tune(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
-    if parsed.turn is not None:
-        setting, path = parsed.turn
-        Path(path).write_text(json.dumps(_turn(parser, parsed, setting)))
-        return 0
     if parsed.workers < 0 or parsed.seconds <= 0 or parsed.rounds < 1:
         parser.error("--workers is at least 0, --seconds more than 0, --rounds at least 1")
     if parsed.chart is not None:
@@ -71,20 +65,33 @@ def _tune(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
             figure = _chart.figure(8, 4)
         except ModuleNotFoundError as error:
             raise SystemExit(f"python -m goloader tune: {error}") from None
-    first = _apart(parsed, None)  # and files are in memory from now on
+
+    def apart(setting: Setting | None) -> dict[str, Any]:
+        what = str(setting or "the arguments that it has")
+        return turns.apart(lambda: _turn(parser, parsed, setting), "tune", what)
+
+    first = apart(None)  # and files are in memory from now on
     own, results = Setting(*first["setting"]), Results()
+
+    def measure(settings: list[Setting]) -> None:
+        """Adds what is not known yet, to results."""
+        wanted = [setting for setting in dict.fromkeys(settings) if setting not in results]
+        for number in range(parsed.rounds):
+            for setting in wanted[:: -1 if number % 2 else 1]:
+                found = Measured(*apart(setting)["measured"])
+                results[setting] = max(found, results.get(setting, found))
+
     counts = [_with(own, count) for count in _counts(parsed.workers)]
-    _measure(parsed, [*counts, own], results)
+    measure([*counts, own])
     chosen = _least(counts, results)
     if chosen.num_workers:
         factors = [chosen._replace(prefetch_factor=factor) for factor in _PREFETCH_FACTORS]
-        _measure(parsed, factors, results)
+        measure(factors)
         chosen = _least(factors, results)
     if own.batch_size is not None:  # which of them trains best is no question of speed: it is not chosen
-        sizes = own.batch_size // 2 or 1, own.batch_size * 2
-        _measure(parsed, [chosen._replace(batch_size=size) for size in sizes], results)
+        measure([chosen._replace(batch_size=size) for size in (own.batch_size // 2 or 1, own.batch_size * 2)])
     cached = chosen._replace(cache="ram") if first["remote"] else None
-    _measure(parsed, [cached] if cached else [], results)
+    measure([cached] if cached else [])
     gained = results[chosen].rate / results[own].rate
     print(f"{parsed.target}: the best of {parsed.rounds} turns of {parsed.seconds:g} s")
     print(_table.text(list(_rows(results)), right=range(len(_HEAD))))
@@ -115,15 +122,6 @@ def _least(settings: list[Setting], results: Results) -> Setting:
     return next(setting for setting in settings if results[setting].rate >= _ENOUGH * most)
 
 
-def _measure(parsed: argparse.Namespace, settings: list[Setting], results: Results) -> None:
-    """Adds what is not known yet, to results."""
-    wanted = [setting for setting in dict.fromkeys(settings) if setting not in results]
-    for number in range(parsed.rounds):
-        for setting in wanted[:: -1 if number % 2 else 1]:
-            found = Measured(*_apart(parsed, setting)["measured"])
-            results[setting] = max(found, results.get(setting, found))
-
-
 def _rows(results: Results) -> Iterator[tuple[str, ...]]:
     yield _HEAD
     for setting, found in results.items():
@@ -131,15 +129,10 @@ def _rows(results: Results) -> Iterator[tuple[str, ...]]:
         yield *arguments, f"{found.rate:.0f}", f"{found.first_s:.3f}", f"{found.cpu_s:.3f}"
 
 
-def _apart(parsed: argparse.Namespace, setting: Setting | None) -> dict[str, Any]:
-    arguments = [parsed.target, "--seconds", str(parsed.seconds), "--turn", json.dumps(setting)]
-    return turns.apart("tune", arguments, str(setting or "the arguments that it has"))
-
-
-def _turn(parser: argparse.ArgumentParser, parsed: argparse.Namespace, text: str) -> dict[str, Any]:
+def _turn(parser: argparse.ArgumentParser, parsed: argparse.Namespace, given: Setting | None) -> dict[str, Any]:
     loader = turns.seeded(parser, parsed.target)
     own = Setting(loader.num_workers, loader.prefetch_factor, loader.batch_size)
-    setting = Setting(*(json.loads(text) or own))
+    setting = given or own
     remote = _cached(loader.dataset) is not None
     try:
         if setting.cache:
@@ -168,14 +161,14 @@ def _cached(dataset: Any) -> Any:
     """A dataset that reads remote files, or part of one, behind a cache in memory; None for those that do not."""
     from torch.utils.data import Subset
 
-    from .. import datasets
     from .._cache import Cache
     from ..plan.paths import Files
 
     if type(dataset) is Subset:
         inner = _cached(dataset.dataset)
         return None if inner is None else Subset(inner, dataset.indices)
-    if not isinstance(dataset, datasets.ImageFolder | datasets.MemberImages):
+    datasets = sys.modules.get("goloader.datasets")  # which imports torchvision: that takes seconds
+    if datasets is None or not isinstance(dataset, datasets.ImageFolder | datasets.MemberImages):
         return None
     files = dataset.samples
     if type(files) is not Files or not files.remote or files.cache is not None:
