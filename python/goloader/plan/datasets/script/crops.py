@@ -110,15 +110,13 @@ class Crops(Computed):
 
     def unchanged(self, dataset: Any, at: Any) -> bool:
         """Whether paths, arrays that go into arithmetic, and what items are taken of are what they were."""
+        values = self._own.values((*(place for place, _ in self._bases), *(place for place, _ in self._kept)))
         rows = (None if id(base) in self._drawn_of else at for base in self._bases.values())
         return (
             torch.get_default_dtype() is self._dtype
-            and all(same(self._own.value(place), was) for place, was in self._kept)
+            and all(map(Base.unchanged, self._bases.values(), values, rows))
+            and all(same(value, was) for value, (_, was) in zip(values[len(self._bases) :], self._kept, strict=True))
             and all(each.unchanged(None) for each in self._ahead.values())
-            and all(
-                base.unchanged(self._own.value(place), each)
-                for ((place, _), base), each in zip(self._bases.items(), rows, strict=True)
-            )
         )
 
     @property
