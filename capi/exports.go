@@ -229,7 +229,7 @@ func arrayFields(p plan.Source, from *C.gl_source, files *containers) ([]array.F
 				}
 				each.File, each.Offset = file, int64(a.offset)
 			}
-			each.Ends = p.Kind == plan.Scripted
+			each.Ends = p.Kind == plan.Scripted && a.files != nil
 			made[i].Arrays = append(made[i].Arrays, each)
 		}
 	}

@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /* Major in the high 16 bits: another major is another ABI.  Minor in the low: additions. */
-#define GL_ABI_VERSION 0x00160000u
+#define GL_ABI_VERSION 0x00160001u
 
 typedef int32_t gl_status;
 enum {

@@ -46,7 +46,6 @@ from .own import ListItems, OwnCode, refusal
 from .pictures import PixelPairPart, PixelPart
 from .samples import IN_LISTS, Arrays, Images, PairPart, Part, Samples
 from .script import ScriptCode, Scripted, ScriptPart, Scripts
-from .sounds import reads_sounds
 from .tensors import Tensors
 from .tree import Leaves, Node, name_of, node
 
@@ -189,14 +188,13 @@ def _computed(own: OwnCode | ListItems, *, lists: bool, rows: Lists) -> Node:
 
 
 def _script_code(dataset: Any) -> ScriptCode | None:
-    """What its code says as a script; None where there are no images and no sounds. Raises RefusalError."""
+    """What its code says as a script; None where there are no images and no sounds, and nothing is drawn. Raises
+    RefusalError."""
     if "cv2" in sys.modules:  # whose arrays are looked at as Pillow's images
         with suppress(ImportError):
             import PIL.Image  # noqa: F401
-    if "PIL.Image" not in sys.modules and not reads_sounds():
-        return None
     code = ScriptCode(dataset)
-    return code if code.opens_images or code.opens_sounds else None
+    return code if code.opens_images or code.opens_sounds or code.draws else None
 
 
 def fails_ahead(dataset: Any, indices: Any) -> bool:

@@ -897,9 +897,13 @@ class Leaf:
         if len(one) != len(first) or len(axes) != 1 or one[axes[0]] != 1 or first[axes[0]] != of.first.shape[of.axis]:
             raise UnreadableError("makes another length of arrays that differ in length")
         (axis,) = axes
-        if math.prod(first[:axis]) > 1 or (axis and math.prod(first[axis + 1 :]) > 1):
-            raise UnreadableError("moves dimensions of arrays that differ in length")
+        self._check_order(first, axis)
         return Value(AnyLength(whole.sample, of.base, axis, made), make=lambda: made.items)
+
+    def _check_order(self, shape: tuple[int, ...], axis: int) -> None:
+        """Raises UnreadableError unless items along an axis lie one after the other."""
+        if math.prod(shape[:axis]) > 1 or (axis and math.prod(shape[axis + 1 :]) > 1):
+            raise UnreadableError("moves dimensions of arrays that differ in length")
 
     # Items
 

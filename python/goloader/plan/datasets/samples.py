@@ -361,13 +361,10 @@ class Arrays(Samples):
             granted(why)
 
     def versions(self) -> tuple[int, ...]:
-        arrays = (array for field in self.fields for arrays in field.sources for array in arrays)
-        return tuple(array.owner.version() for array in arrays if isinstance(array.owner, Owner))
+        return versions_of(self.fields)
 
     def hold(self) -> None:
-        for field in self.fields:
-            for array in itertools.chain.from_iterable(field.sources):
-                hold(array)
+        hold_all(self.fields)
 
 
 def _values(column: Column) -> list[Any]:
@@ -437,6 +434,19 @@ def _joined(columns: Sequence[Column]) -> list[_Made]:
 
 def _same(one: Indices | None, other: Indices | None) -> bool:
     return one is not None and other is not None and np.array_equal(one, other)
+
+
+def versions_of(fields: Sequence[Field]) -> tuple[int, ...]:
+    """Of the memory that fields are read from, as Samples has them."""
+    arrays = (array for field in fields for arrays in field.sources for array in arrays)
+    return tuple(array.owner.version() for array in arrays if isinstance(array.owner, Owner))
+
+
+def hold_all(fields: Sequence[Field]) -> None:
+    """Keeps the memory that fields are read from where it is."""
+    for field in fields:
+        for array in itertools.chain.from_iterable(field.sources):
+            hold(array)
 
 
 def hold(array: Array) -> None:

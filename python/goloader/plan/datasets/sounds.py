@@ -53,11 +53,6 @@ def reader_of(called: Any) -> Reader | None:
     return None
 
 
-def reads_sounds() -> bool:
-    """Whether there may be code that calls one of them."""
-    return any(reader.module in sys.modules for reader in READERS)
-
-
 def how_read(reader: Reader, called: Any, options: Mapping[str, Any]) -> Sounds:
     """Raises UnreadableError where the library's own code has to read files."""
     name = f"{reader.module}.{reader.name}"

@@ -132,6 +132,11 @@ class ScriptCode(OwnCode):
         calls = (part for part in parts_of(self.reading.result) if isinstance(part, Call))
         return any(reader_of(self.if_seen(each.function)) is not None for each in calls)
 
+    @property
+    def draws(self) -> bool:
+        """Whether it draws random numbers."""
+        return _draws(self.reading.evaluated)
+
     def _opened(self, evaluated: Sequence[Any]) -> int:
         count = 0
         for each in evaluated:
@@ -456,6 +461,13 @@ ORDERED_MAX = 8
 
 # The place in a list that a number is.
 _INDEX = Constant(operator.index, type(operator.index))
+
+
+def _draws(evaluated: Sequence[Any]) -> bool:
+    return any(
+        _draws((*each.then, *each.otherwise)) if isinstance(each, Branch) else isinstance(each, Drawn)
+        for each in evaluated
+    )
 
 
 def _is_thing(value: Any, depth: int = 0) -> bool:

@@ -122,7 +122,7 @@ class Compiler:
         self._found: list[tuple[Expression, Columns, bool]] = []
         self.asides: list[tuple[Columns, bool]] = []
         self._length_now: int | None = None
-        self.crops = Crops(self) if own.opens_sounds else None
+        self.crops = None if own.opens_images else Crops(self)
         # Paths of files that have to be there.
         self.looked_for: list[Expression] = []
         # Lists that code goes by, and what they held.
@@ -169,9 +169,7 @@ class Compiler:
         self._walk(reading.evaluated)
         self.structure = structure_of(self, reading.result, list)
         if not self.pictures and not self.fields:
-            raise UnreadableError("gives no images")
-        if self.pictures and self.fields:
-            raise UnreadableError("gives images and sounds")
+            raise UnreadableError("gives no images" if self.crops is None else "gives no arrays that Go reads")
         if self.crops is not None:
             self.crops.check_read()
         if {picture.file for picture in self.pictures} != set(range(len(self.opened))):

@@ -1,4 +1,5 @@
-"""Crops of sounds that are in a file each (../sounds.py), at a place that code draws, and zeros behind short ones.
+"""Parts of arrays (wholes.py) at a place that code draws: windows of series, and crops of sounds, with zeros behind
+short ones.
 
     if audio.size(0) >= self.segment:
         start = random.randint(0, audio.size(0) - self.segment)
@@ -6,7 +7,7 @@
     else:
         audio = F.pad(audio, (0, self.segment - audio.size(0)))
 
-The script says where in all sounds, one after the other, a sample's frames begin; the core reads these alone. What is
+The script says where in all arrays, one after the other, a sample's part begins; the core reads this alone. What is
 done to each number, before and after, is a program as that of arrays (../computed.py).
 """
 
@@ -19,79 +20,103 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from ....arrays.file_array import contiguous
 from ...bytecode import (
+    NONE,
     Attribute,
     Binary,
     Call,
     Constant,
     Display,
+    Drawn,
     Either,
     Expression,
+    Index,
     Item,
     Name,
     UnreadableError,
     parts_of,
 )
-from ...rows import Array, Field, View
+from ...rows import Field
 from ..arithmetic import Value
-from ..array_files import FilesAhead, WavAhead
-from ..computed import AnyLength, Computed, Input, Leaf, same
-from ..integers import INDEX as EVERY
+from ..array_files import WavAhead
+from ..bases import Base, like
+from ..computed import AnyLength, Computed, same
 from ..sounds import reader_of
-from ..tensors import NAMES
-from . import numbers, tables
-from .numbers import INDEX, Number
-from .rows import tables_of
+from . import numbers
+from .numbers import Number
+from .wholes import All, Whole, WholeLeaf, WindowLeaf, varies
 
 if TYPE_CHECKING:
-    from ..program import Items
     from .compiler import Compiler
 
 _ZERO = Number(0, "int")
+_EVERY = Display(slice, (NONE, NONE))
+# What a slice takes for an end.
+_ENDS = (*numbers.PLACES, "int64")
 
 
 @dataclass(frozen=True)
 class Crop:
-    """Some frames of a sound.
+    """Some items of an array along an axis.
 
-    of      the sound, of which each number may have been made another
-    axis    of its frames
-    base    its files
-    start   the first frame
+    of      the array, of which each number may have been made another
+    axis    of the items, and
+    ndim    how many it has
+    whole   what it was made of, and
+    base_axis  which of that one's axes it is
+    start   the first item
     extent  how many there are, and
     length  the same, where that is known to be a number for all samples
-    padded  beyond the sound's end there are zeros
+    padded  beyond the array's end there are zeros
     """
 
     of: Expression
     axis: int
-    base: WavAhead
+    ndim: int
+    whole: Whole
+    base_axis: int
     start: Number
     extent: Number
     length: int | None = None
     padded: bool = False
 
+    def is_along(self, axis: int) -> bool:
+        return -self.ndim <= axis < self.ndim and axis % self.ndim == self.axis
+
 
 class Crops(Computed):
-    """All of one class: what they are made of, as Computed has it, but for the structure of samples."""
+    """All of one class: what they are made of, as Computed has it, but for the structure of samples.
+
+    c       the compiler
+    fields  that the core makes
+    places  which row of each a sample has
+    examples  of each one
+    """
 
     def __init__(self, c: Compiler) -> None:
         self._begin(c.own, None, "")
-        self._c = c
-        # By the id of an expression, which is kept; what it is, and the block of instructions that says so.
-        self._known: dict[int, tuple[Expression, Crop | None, list[Any]]] = {}
-        self._plain = _Whole(self)
+        self.c = c
+        # By the id of an expression, which is kept, and the axis; what it is, and the block that says so.
+        self._known: dict[tuple[int, int | None], tuple[Expression, Crop | None, list[Any]]] = {}
+        self._leaves_by_axis: dict[int | None, WholeLeaf] = {}
+        self._several: dict[int, tuple[Expression, Expression]] = {}
+        self._alls: dict[Expression, All] = {}
+        self._by_index: dict[int, Base] = {}
+        self._drawn_of: set[int] = set()
         self.fields: list[Field] = []
-        self._read: list[FilesAhead] = []
+        self._read: list[Any] = []
         self.places: list[Number] = []
         self.examples: list[Any] = []
 
-    def unchanged_files(self) -> bool:
-        """Whether paths, and arrays that go into arithmetic, are what they were."""
-        kept = all(same(self._own.value(place), was) for place, was in self._kept)
+    def unchanged(self, dataset: Any, at: Any) -> bool:
+        """Whether paths, arrays that go into arithmetic, and what items are taken of are what they were."""
+        values = self._own.values((*(place for place, _ in self._bases), *(place for place, _ in self._kept)))
+        rows = (None if id(base) in self._drawn_of else at for base in self._bases.values())
         return (
-            kept and torch.get_default_dtype() is self._dtype and all(e.unchanged(None) for e in self._ahead.values())
+            torch.get_default_dtype() is self._dtype
+            and all(map(Base.unchanged, self._bases.values(), values, rows))
+            and all(same(value, was) for value, (_, was) in zip(values[len(self._bases) :], self._kept, strict=True))
+            and all(each.unchanged(None) for each in self._ahead.values())
         )
 
     @property
@@ -101,108 +126,201 @@ class Crops(Computed):
 
     @property
     def lengths(self) -> list[int]:
-        """How many samples its files are of."""
-        return [len(each) for each in self._ahead.values()]
+        """How many samples its files are of, and its arrays."""
+        return [*map(len, self._ahead.values()), *(len(base.piece) for base in self._by_index.values())]
+
+    # Arrays
+
+    def _array(self, place: Expression) -> Any:
+        """The array, the tensor or the list of these that an expression stands for; None for anything else."""
+        if not isinstance(place, Attribute | Name | Item) or varies(place):
+            return None
+        try:
+            value = self._own.value(place)
+        except UnreadableError:
+            return None
+        first = value[0] if type(value) in (list, tuple) and value else value
+        return value if type(first) in _ARRAYS and first.ndim else None
+
+    def whole(self, owner: Expression, key: Expression) -> Whole | None:
+        """The row of an array that an item is; None for what is none. Raises UnreadableError."""
+        if isinstance(key, Display) or not varies(key) or self._array(owner) is None:
+            return None
+        base = self._plain_base(owner)
+        if isinstance(key, Index):
+            self._by_index[id(base)] = base
+        else:
+            self._drawn_of.add(id(base))
+        return Whole(base, base.first if base.is_list else like(base.array), key)
+
+    def all_of(self, place: Expression) -> Whole:
+        base = self._plain_base(place)
+        return Whole(base, base.array)
+
+    def _plain_base(self, place: Expression) -> Base:
+        """Raises UnreadableError for arrays whose items lie in a way that is not taken."""
+        base = self.base(place)
+        array: Any = base.first if base.is_list else base.array
+        size = array.itemsize
+        strides = base.piece.array.strides
+        begins = base.piece.array.begins if base.is_list else None
+        if min(strides) < 0 or any(each % size for each in strides) or (begins is not None and (begins % size).any()):
+            raise UnreadableError(f"takes items of {place}, which lies in memory in another way", place)
+        return base
+
+    def one_by_one(self, of: Item) -> Expression:
+        """What takes the same item by one key after the other, where keys are of several kinds."""
+        if id(of) not in self._several:
+            self._several[id(of)] = of, self._apart(of)
+        return self._several[id(of)][1]
+
+    def _apart(self, of: Item) -> Expression:
+        keys = _keys(of.key)
+        if len(keys) > 1 and not isinstance(keys[0], Display) and varies(keys[0]) and self._array(of.owner) is not None:
+            return Item(Item(of.owner, keys[0]), _key(keys[1:]))
+        moving = [n for n, key in enumerate(keys) if isinstance(key, Display) and varies(key)]
+        if len(moving) != 1 or all(_is_every(key) for n, key in enumerate(keys) if n not in moving):
+            return of
+        (n,) = moving
+        if any(isinstance(key, Constant) and key.value in (None, ...) for key in keys[:n]):
+            return of
+        window = Item(of.owner, _key([*[_EVERY] * n, keys[n]]))
+        return Item(window, _key([*keys[:n], _EVERY, *keys[n + 1 :]]))
 
     # Numbers
 
     def number(self, of: Expression) -> Number | None:
         """What code asks of a sound: its extent along an axis, its rate; None for anything else."""
         match of:
-            case Call(function=Name() as function, arguments=(whole,), options=()) if self._c.function(function) is len:
-                crop, at = self.crop(whole), 0
+            case Call(function=Name() as function, arguments=(whole,), options=()) if self.c.function(function) is len:
+                at: Any = 0
             case Call(function=Attribute(owner=whole, name="size"), arguments=(axis,), options=()):
-                crop, at = self.crop(whole), self._c.own.if_seen(axis)
+                at = self.c.own.if_seen(axis)
             case Item(owner=Attribute(owner=whole, name="shape"), key=axis):
-                crop, at = self.crop(whole), self._c.own.if_seen(axis)
+                at = self.c.own.if_seen(axis)
             case _:
                 return self._constant(of)
-        if crop is None or type(at) is not int:
+        if type(at) is not int:
             return None
-        shape = np.shape(self._plain.value(crop.of).sample.first)
-        if not -len(shape) <= at < len(shape):
+        if self._array(whole) is not None:
+            return self._extent(of, whole, at)
+        crop = self.crop(whole, at) or self.crop(whole)
+        if crop is None:
+            return self._constant(of)
+        if not -crop.ndim <= at < crop.ndim:
             return None
-        self._c.account(of)
-        return crop.extent if at % len(shape) == crop.axis else Number(shape[at], "int")
+        self.c.account(of)
+        if crop.is_along(at):
+            return crop.extent
+        return Number(np.shape(self._plain(crop.base_axis).value(crop.of).sample.first)[at], "int")
+
+    def _extent(self, of: Expression, place: Expression, at: int) -> Number | None:
+        """How long an array is along an axis, which is to be the same from now on; so is a list's length."""
+
+        def shape() -> tuple[int, ...]:
+            whole = self._own.value(place)
+            return (len(whole),) if type(whole) in (list, tuple) else tuple(whole.shape)
+
+        extents = shape()
+        if not -len(extents) <= at < len(extents):
+            return None
+        self.c.settings.append(shape)
+        self.c.account(of)
+        return Number(extents[at], "int")
+
+    def _plain(self, axis: int | None = None) -> WholeLeaf:
+        """What code makes of arrays, of which parts are taken along an axis."""
+        if axis not in self._leaves_by_axis:
+            self._leaves_by_axis[axis] = WholeLeaf(self, axis)
+        return self._leaves_by_axis[axis]
 
     def _constant(self, of: Expression) -> Number | None:
         try:
-            value = self._plain.value(of)
+            value = self._plain().value(of)
         except UnreadableError:
             return None
         if not isinstance(value, Value) or not value.constant:
             return None
-        self._c.account(of)
+        self.c.account(of)
         return numbers.constant(value.sample)
 
-    def _table(self, name: str, base: FilesAhead, values: Any) -> Number:
-        """Numbers of files, by the index."""
-        key = (name, base.place)
-        table = tables_of(self._c, key, lambda: tables.plain(values.tolist(), "int"), base.columns.sources)
-        if table is None:
-            raise UnreadableError(f"opens {base.place}, of too many frames", base.place)
-        return Number(["item", table, INDEX.json], "int")
-
-    def _check(self, *holds: Any) -> None:
+    def check(self, *holds: Any) -> None:
         """What does not hold for a sample leaves it to the user's code."""
         for each in holds:
-            self._c.into.append({"do": "if", "condition": each, "then": [], "else": [{"do": "fail"}]})
+            self.c.into.append({"do": "if", "condition": each, "then": [], "else": [{"do": "fail"}]})
 
     # Crops
 
-    def crop(self, of: Expression) -> Crop | None:
-        """The frames that an expression is; None for what is none. Raises UnreadableError."""
-        _, found, block = self._known.get(id(of), (of, None, []))
-        if found is None or not self._c.is_in(block):
-            found = self._crop(of)
-            self._known[id(of)] = of, found, self._c.into
+    def crop(self, of: Expression, at: int | None = None) -> Crop | None:
+        """The items that an expression is, along an axis; None for what is none. Raises UnreadableError."""
+        _, found, block = self._known.get((id(of), at), (of, None, []))
+        if found is None or not self.c.is_in(block):
+            found = self._crop(of, at)
+            self._known[id(of), at] = of, found, self.c.into
         return found
 
-    def _crop(self, of: Expression) -> Crop | None:
+    def _crop(self, of: Expression, at: int | None) -> Crop | None:
         match of:
             case Either():
-                return self._one_of(of)
+                return self._one_of(of, at)
             case Attribute(owner=owner, name="data"):
-                return self.crop(owner)
+                return self.crop(owner, at)
             case Item(owner=owner, key=key) if (frames := _slice_in(key)) is not None:
-                at, (first, last) = frames
-                crop = self.crop(owner)
-                if crop is not None and at == crop.axis:
+                place, (first, last) = frames
+                if self._array(owner) is None:
+                    crop = self.crop(owner, place)
+                else:
+                    crop = self.crop(self._alls.setdefault(owner, All(owner)), place)
+                if crop is not None and crop.is_along(place) and (at is None or crop.is_along(at)):
                     return self._sliced(crop, first, last)
             case Call(function=function, arguments=(whole, ends, *mode), options=options):
-                called = self._c.function(function)
-                if (called is torch.nn.functional.pad or called is np.pad) and (crop := self.crop(whole)) is not None:
+                called = self.c.function(function)
+                if called is torch.nn.functional.pad or called is np.pad:
+                    crop = self.crop(whole, -1)
                     names = ("mode",) if called is np.pad else ("mode", "value")
-                    if len(mode) <= len(names):
+                    if crop is not None and len(mode) <= len(names):
                         return self._padded(
                             crop, called is np.pad, ends, dict(zip(names, mode, strict=False)) | dict(options)
                         )
-        return self._sound(of)
+        return self._of_all(of, at)
 
-    def _sound(self, of: Expression) -> Crop | None:
-        """All frames of a sound."""
-        try:
-            value = self._plain.value(of)
-        except UnreadableError:
-            return None
-        if not isinstance(value, Value) or type(value.sample) is not AnyLength or value.sample.axis is None:
-            return None
-        base = value.sample.base
-        first = len(base.first)
-        extent = Number(first, "int") if base.lengths is None else self._table("frames", base, base.lengths)
-        return Crop(of, value.sample.axis, base, _ZERO, extent, first if base.lengths is None else None)
+    def _of_all(self, of: Expression, at: int | None) -> Crop | None:
+        """All items of an array, or of a sound, along an axis; None: along that by which they differ."""
+        for axis in (None,) if at is None else (None, *range(_AXES_MAX)):
+            try:
+                value = self._plain(axis).value(of)
+            except UnreadableError:
+                continue
+            if not isinstance(value, Value) or type(value.sample) is not AnyLength or value.sample.axis is None:
+                continue
+            whole, shape = value.sample.base, np.shape(value.sample.first)
+            if at is not None and not (-len(shape) <= at < len(shape) and at % len(shape) == value.sample.axis):
+                continue
+            base_axis = axis if whole.axis is None else whole.axis
+            extent = whole.extent(self, base_axis)
+            return Crop(
+                of,
+                value.sample.axis,
+                len(shape),
+                whole,
+                base_axis,
+                _ZERO,
+                extent,
+                extent.value if extent.is_constant else None,
+            )
+        return None
 
-    def _one_of(self, of: Either) -> Crop | None:
-        c = self._c
+    def _one_of(self, of: Either, at: int | None) -> Crop | None:
+        c = self.c
         sides = c.branches.get(of.number)
         if isinstance(sides, bool):
-            return self.crop(of.then if sides else of.otherwise)
+            return self.crop(of.then if sides else of.otherwise, at)
         if sides is None:
             return None
         outer, found, values = c.into, [], []
         for c.into, each in zip(sides, (of.then, of.otherwise), strict=True):
             try:
-                crop = self.crop(each)
+                crop = self.crop(each, at)
             finally:
                 c.into = outer
             if crop is None:
@@ -211,7 +329,7 @@ class Crops(Computed):
             values.append((crop.start, crop.extent))
         one, other = found
         if one.of is not other.of or one.axis != other.axis:
-            raise UnreadableError(f"takes one of two sounds: {of}", of)
+            raise UnreadableError(f"takes one of two arrays: {of}", of)
         both = []
         for ours, theirs in zip(*values, strict=True):
             if ours.json == theirs.json and ours.is_constant:
@@ -226,33 +344,52 @@ class Crops(Computed):
         return replace(one, start=both[0], extent=both[1], length=length, padded=one.padded or other.padded)
 
     def _sliced(self, crop: Crop, first: Expression, last: Expression) -> Crop:
-        """Frames from one up to another, which are in it."""
-        c = self._c
-        begin = _ZERO if _is_none(first) else c.number(first)
-        end = crop.extent if _is_none(last) else c.number(last)
-        if begin.kind != "int" or end.kind != "int":
-            raise UnreadableError("takes frames of a sound by numbers that are not Python's")
+        """Items from one up to another, which are in it."""
+        c = self.c
+        ends = [None if _is_none(each) else c.number(each) for each in (first, last)]
+        if any(each is not None and each.kind not in _ENDS for each in ends):
+            raise UnreadableError("takes items by numbers that are no integers")
+        if crop.length is not None and all(each is None or each.is_constant for each in ends):
+            self.check(["==", crop.extent.json, crop.length])
+            low, high, _ = slice(*(each and each.value for each in ends)).indices(crop.length)
+            begin, end = Number(low, "int"), Number(max(low, high), "int")
+        else:
+            begin, end = ends[0] or _ZERO, ends[1] or crop.extent
+            begin, end = begin._replace(kind="int"), end._replace(kind="int")
         length = end.value - begin.value if begin.is_constant and end.is_constant else None
         match last:
             case Binary(operator="+", left=left, right=right) if length is None:
-                for place, count in ((left, right), (right, left)):
-                    if place is first and c.number(count).is_constant:
-                        length = c.number(count).value
+                length = self._added(first, left, right)
         extent = c.sure(numbers.binary("-", end, begin))
-        self._check(["<=", 0, begin.json], ["<=", begin.json, end.json], ["<=", end.json, crop.extent.json])
+        self.check(["<=", 0, begin.json], ["<=", begin.json, end.json], ["<=", end.json, crop.extent.json])
         start = c.sure(numbers.binary("+", crop.start, begin))
         return replace(crop, start=start, extent=extent, length=length)
 
+    def _added(self, first: Expression, *parts: Expression) -> int | None:
+        """What is added to a number in a sum, where it is the same for all samples; None for another sum."""
+        rest = [each for part in parts for each in _summands(part)]
+        for each in _summands(first):
+            at = next((n for n, other in enumerate(rest) if other == each), None)
+            if at is None:
+                return None
+            rest.pop(at)
+        found = list(map(self.c.number, rest))
+        if any(not each.is_constant or each.kind != "int" for each in found):
+            return None
+        return int(sum(each.value for each in found))
+
     def _padded(self, crop: Crop, by_numpy: bool, ends: Expression, options: dict[str, Expression]) -> Crop:
         """With zeros behind its end."""
-        c = self._c
-        shape = np.shape(self._plain.value(crop.of).sample.first)
+        c = self.c
+        shape = np.shape(self._plain(crop.base_axis).value(crop.of).sample.first)
         given = {name: c.constant(each) for name, each in options.items()}
         mode, value = given.pop("mode", "constant"), given.pop("constant_values" if by_numpy else "value", 0)
         zeros = mode == "constant" and (repr(value) in ("0", "0.0") or (value is None and not by_numpy))
         if given or not zeros or not isinstance(ends, Display) or len(ends.items) != 2:
             raise UnreadableError(f"pads a sound by {ends}", ends)
         before, behind = ends.items
+        if not isinstance(crop.whole.base, WavAhead):
+            raise UnreadableError("puts zeros behind an array in memory")
         if c.number(before) != _ZERO or crop.axis != len(shape) - 1 or (by_numpy and len(shape) > 1):
             raise UnreadableError(f"pads a sound by {ends}", ends)
         count, length = c.number(behind), None
@@ -263,36 +400,48 @@ class Crops(Computed):
             raise UnreadableError(f"pads a sound by {ends}", ends)
         extent = c.sure(numbers.binary("+", crop.extent, count))
         reached = numbers.binary("+", crop.start, crop.extent)
-        whole = self._sound(crop.of)
-        assert whole is not None
-        self._check(["<=", 0, count.json], ["<=", whole.extent.json, reached.json])
+        everything = crop.whole.extent(self, crop.base_axis)
+        self.check(["<=", 0, count.json], ["<=", everything.json, reached.json])
         return replace(crop, extent=extent, length=length, padded=True)
 
     # What samples are given
 
     def give(self, of: Expression) -> int | None:
-        """The number of the field that an expression is; None for what is made of no sound. Raises UnreadableError."""
-        if not any(isinstance(each, Call) and self.reads(each) for each in parts_of(of)):
+        """The number of the field that an expression is; None for what is made of no array. Raises UnreadableError."""
+        sound = any(isinstance(each, Call) and self.reads(each) for each in parts_of(of))
+        if not sound and not self._takes_rows(of):
             return None
-        leaf = _Window(self)
+        leaf = WindowLeaf(self)
         try:
             value = leaf.value(of)
+            if leaf.whole is None:  # its rate, or its length
+                return None
+            leaf.give(of, value)
+            if leaf.kind == "list" or len(leaf.inputs) != 1:
+                raise UnreadableError(f"gives {of}", of)
+            row = self._row(leaf)
+            field = leaf.field(len(self.fields))
         except UnreadableError:
             with suppress(UnreadableError):
-                self._c.number(of)
+                self.c.number(of)
+                return None
+            if not sound and not any(isinstance(part, Drawn | Either) for part in parts_of(of)):
                 return None
             raise
-        if leaf.crop is None:  # its rate, or its length
-            return None
-        leaf.give(of, value)
-        if leaf.kind not in ("tensor", "array") or len(leaf.inputs) != 1:
-            raise UnreadableError(f"gives {of}", of)
-        self._c.account(of)
-        self.fields.append(leaf.field(len(self.fields)))
-        self._read.append(leaf.crop.base)
-        self.places.append(self._row(leaf.crop))
-        self.examples.append(torch.as_tensor(leaf.sample))
+        self.c.account(of)
+        self.fields.append(field)
+        self._read.append(leaf.whole.base)
+        self.places.append(row)
+        self.examples.append(leaf.sample)
         return len(self.fields) - 1
+
+    def _takes_rows(self, of: Expression) -> bool:
+        """Whether it is made of items of arrays."""
+        for part in parts_of(of):
+            item = self.c.drawn.get(part.number) if isinstance(part, Drawn) else part
+            if isinstance(item, Item) and varies(item.key) and self._array(item.owner) is not None:
+                return True
+        return False
 
     def check_read(self) -> None:
         """Raises UnreadableError for a file of which nothing is given: to read it may fail."""
@@ -302,122 +451,47 @@ class Crops(Computed):
 
     def reads(self, call: Call) -> bool:
         """Whether a call reads a sound."""
-        return reader_of(self._c.function(call.function)) is not None
+        return reader_of(self.c.function(call.function)) is not None
 
-    def _row(self, crop: Crop) -> Number:
-        """Where its first frame is among those of all sounds."""
-        assert crop.length is not None
-        c, base = self._c, crop.base
-        whole = self._sound(crop.of)
+    def _row(self, leaf: WindowLeaf) -> Number:
+        """Where its first item is among those of all arrays."""
+        c, whole, crop = self.c, leaf.whole, leaf.crop
         assert whole is not None
-        self._check(["==", crop.extent.json, crop.length], ["<", crop.start.json, whole.extent.json])
+        begin = whole.begin(self)
+        if crop is None:
+            return c.let(begin.json, "int")
+        assert crop.length is not None
+        everything = whole.extent(self, crop.base_axis)
+        self.check(["==", crop.extent.json, crop.length], ["<", crop.start.json, everything.json])
         if not crop.padded:
             end = numbers.binary("+", crop.start, crop.extent)
-            self._check(["<=", end.json, whole.extent.json])
-        begins = base.piece.array.files.begins[:-1] // base.frame
-        return c.let(numbers.binary("+", self._table("begins", base, begins), crop.start).json, "int")
+            self.check(["<=", end.json, everything.json])
+        step = Number(whole.strides[crop.base_axis] // whole.unit, "int")
+        return c.let(numbers.binary("+", begin, numbers.binary("*", crop.start, step)).json, "int")
 
 
-class _Whole(Leaf):
-    """What code makes of sounds of any length, item by item."""
-
-    def __init__(self, node: Crops) -> None:
-        super().__init__(node)
-        self._crops = node
-
-    def _worked_out(self, expression: Expression) -> Value | None:
-        return None
-
-    def _of_files(self, base: FilesAhead) -> Value:
-        if not isinstance(base, WavAhead) or len(base.first) < 2:
-            raise UnreadableError(f"opens {base.place}, of which it takes frames", base.place)
-
-        def make() -> Items:
-            return self.writer.input(str(base.first.dtype), (1, *base.first.shape[1:]))
-
-        one = Value(base.first[:1].copy(), make=make)
-        return Value(AnyLength(base.first, base, 0, one), make=make)
-
-    def _shape(self, value: Value) -> list[Value]:
-        sample = value.sample
-        if type(sample) is AnyLength and sample.base.lengths is None:
-            return [Value(extent, constant=True) for extent in sample.first.shape]
-        return super()._shape(value)
+_ARRAYS = (np.ndarray, np.memmap, torch.Tensor)
+# Axes along which parts are looked for.
+_AXES_MAX = 4
 
 
-class _Frames(_Whole):
-    """The same of as many frames as a crop has."""
-
-    def __init__(self, leaf: _Window, length: int) -> None:
-        super().__init__(leaf._crops)
-        self.writer, self.inputs, self._arithmetic = leaf.writer, leaf.inputs, leaf._arithmetic
-        self._length = length
-
-    def _of_files(self, base: FilesAhead) -> Value:
-        shape = (self._length, *base.first.shape[1:])
-
-        def make() -> Items:
-            self.inputs.append(Input(base, None, EVERY))
-            return self.writer.input(str(base.first.dtype), shape)
-
-        return Value(np.zeros(shape, base.first.dtype), make=make)
-
-    def _compiled(self, expression: Expression) -> Any:
-        match expression:
-            case Attribute(name="shape" | "size") | Call(function=Name(name="len") | Attribute(name="size" | "numel")):
-                raise UnreadableError("reckons with how many frames a sound has", expression)
-        return super()._compiled(expression)
+def _keys(key: Expression) -> list[Expression]:
+    return list(key.items) if isinstance(key, Display) and key.kind is tuple else [key]
 
 
-class _Window(_Whole):
-    """A field that is made of one crop.
-
-    crop  None as long as there is none
-    """
-
-    crop: Crop | None = None
-
-    def _compiled(self, expression: Expression) -> Any:
-        if isinstance(expression, Either | Item | Call) or _is_data(expression):
-            crop = self._crops.crop(expression)
-            if crop is not None and (crop.length is not None or crop.of is not expression):
-                return self._framed(expression, crop)
-        if _is_data(expression):
-            raise UnreadableError("uses .data")
-        return super()._compiled(expression)
-
-    def _framed(self, of: Expression, crop: Crop) -> Value:
-        if crop.length is None or crop.length < 1:
-            raise UnreadableError(f"takes as many frames as there are: {of}", of)
-        if self.crop is not None and self.crop is not crop:
-            raise UnreadableError(f"puts several crops together: {of}", of)
-        self.crop = crop
-        value: Value = _Frames(self, crop.length).value(crop.of)
-        kept = np.asarray(value.sample)
-        if crop.padded and (kept.tobytes().strip(b"\0") or kept.shape[crop.axis] != crop.length):
-            raise UnreadableError(f"makes no zeros of a sound's zeros, behind which it puts some: {of}", of)
-        return value
-
-    def field(self, number: int) -> Field:
-        assert self.crop is not None and self.crop.length is not None
-        base, items = self.crop.base, self.items
-        item, size = base.first.shape[1:], base.first.itemsize
-        how = self.writer.plain(items)
-        whole = base.piece.array
-        frames = int(whole.files.begins[-1]) // base.frame
-        rows = (self.crop.length, *item)
-        array = Array(
-            0, (frames, *rows), (base.frame, *contiguous(rows, size)), whole.files,
-            self.writer.inputs[0][0] if how == "cast" else "", whole.path, files=whole.files,
-        )  # fmt: skip
-        program = None if how else self.writer.finished(items)
-        spec = NAMES[getattr(torch, items.dtype)], items.shape
-        arrays, inputs = ((array,), ()) if how else ((), ((array,),))
-        return Field(*spec, arrays, None, items.dtype, False, (View((number,)),), program, inputs)
+def _key(keys: list[Expression]) -> Expression:
+    return keys[0] if len(keys) == 1 else Display(tuple, tuple(keys))
 
 
-def _is_data(of: Expression) -> bool:
-    return isinstance(of, Attribute) and of.name == "data"
+def _is_every(key: Expression) -> bool:
+    return isinstance(key, Display) and key.kind is slice and all(map(_is_none, key.items))
+
+
+def _summands(of: Expression) -> list[Expression]:
+    """What a sum is of, as it is written."""
+    if isinstance(of, Binary) and of.operator == "+":
+        return [*_summands(of.left), *_summands(of.right)]
+    return [of]
 
 
 def _is_none(of: Expression) -> bool:
@@ -426,9 +500,10 @@ def _is_none(of: Expression) -> bool:
 
 def _slice_in(key: Expression) -> tuple[int, tuple[Expression, Expression]] | None:
     """The axis along which items are taken by a slice, all of the others being taken whole, and its ends."""
-    keys = key.items if isinstance(key, Display) and key.kind is tuple else (key,)
+    keys = _keys(key)
+    behind = isinstance(keys[0], Constant) and keys[0].value is ...
     found = None
-    for at, each in enumerate(keys):
+    for at, each in enumerate(keys[1:], 1 - len(keys)) if behind else enumerate(keys):
         if not isinstance(each, Display) or each.kind is not slice:
             return None
         first, last, *step = each.items

@@ -31,7 +31,7 @@ from ..files import open_member, open_rgb
 from ..opened import check_alike
 from ..own import ERRORS, length_of
 from ..pictures import Block
-from ..samples import Samples
+from ..samples import Samples, hold_all, versions_of
 from ..sources import PATHS, Sources
 from ..tree import Column, Indices, Node, alike, name_of
 from .apart import MadeApart, check_seconds, like
@@ -199,7 +199,7 @@ class Scripted(Node):
                 return False
             _check_calls(compiler)
             return (
-                (compiler.crops is None or compiler.crops.unchanged_files())
+                (compiler.crops is None or compiler.crops.unchanged(dataset, at))
                 and all(alike(self.own.value(of), was) for of, was in compiler.copies)
                 and all(len(self.own.value(of)) == length for of, length in compiler.lengths)
                 and all(made_of.stands() or each.work_out(range(each.length)) for each, made_of in self._asides)
@@ -385,6 +385,12 @@ class Scripts(Samples):
     @property
     def files(self) -> Files | None:
         return self.part.files  # type: ignore[no-any-return]
+
+    def versions(self) -> tuple[int, ...]:
+        return versions_of(self.part.fields)
+
+    def hold(self) -> None:
+        hold_all(self.part.fields)
 
     @property
     def made_apart(self) -> dict[int, MadeApart]:

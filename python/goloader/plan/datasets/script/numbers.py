@@ -78,8 +78,9 @@ def binary(operator: str, left: Number, right: Number) -> Number:
     of_tensors = "float32" in kinds
     others = kinds - {"int", "bool"}
     of_ints = operator in _COMPARISONS and len(others) == 1 and others <= {"numpy", "int64"}
-    if others == {"numpy"} and operator in ("+", "-", "*"):
-        return binary(operator, left._replace(kind="int"), right._replace(kind="int"))._replace(kind="numpy")
+    if others in ({"numpy"}, {"int64"}) and operator in ("+", "-", "*") and "bool" not in kinds:
+        (kind,) = others
+        return binary(operator, left._replace(kind="int"), right._replace(kind="int"))._replace(kind=kind)
     if not (of_ints or all(each.is_python or each.kind == "float32" for each in (left, right))):
         raise UnreadableError("reckons with numbers that are not Python's")
     if operator in _COMPARISONS:

@@ -1,0 +1,320 @@
+"""Arrays of which each sample has one, or a part: an item of an array or of a list of arrays, at a row that the index
+says or that is drawn; all of an array; or a sound in a file.
+
+Where a part begins is a number of the script: the core counts from the first of all bytes that the arrays lie in, by
+the bytes of an item, or of a frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from ....arrays.file_array import contiguous
+from ...bytecode import (
+    Attribute,
+    Call,
+    Drawn,
+    Either,
+    Expression,
+    Index,
+    Item,
+    Name,
+    UnreadableError,
+    parts_of,
+)
+from ...rows import Array, Field, View
+from ..arithmetic import Arithmetic, Value, dtype_of
+from ..array_files import FilesAhead, WavAhead
+from ..bases import Base
+from ..computed import AnyLength, Input, Leaf
+from ..integers import INDEX as EVERY
+from ..sequences import Sequences
+from ..tensors import NAMES
+from . import numbers, tables
+from .numbers import INDEX, Number
+from .rows import Place, tables_of
+
+if TYPE_CHECKING:
+    from ..program import Items
+    from .crops import Crop, Crops
+
+_ZERO = Number(0, "int")
+# Of an array on all of which numpy or torch is tried, item by item.
+_BYTES_MAX = 1 << 26
+
+
+@dataclass(frozen=True)
+class All(Expression):
+    """All of an array of which parts are taken."""
+
+    spelling = "{0.place!s}"
+    place: Expression
+
+
+def varies(of: Expression) -> bool:
+    """Whether it may differ from sample to sample."""
+    return any(isinstance(part, Index | Drawn | Either | Place) for part in parts_of(of))
+
+
+@dataclass(frozen=True)
+class Whole:
+    """An array of which each sample has a part.
+
+    base   what it is in
+    first  one like it
+    key    the row of the base that it is; None for all of the base, and for the index's file
+    """
+
+    base: Base | WavAhead
+    first: Any
+    key: Expression | None = None
+
+    @property
+    def axis(self) -> int | None:
+        """Along which parts are taken in any case: of arrays that differ in length, and of sounds."""
+        return 0 if isinstance(self.base, WavAhead) or self.base.array is None else None
+
+    @property
+    def differs(self) -> bool:
+        """Whether the first extent is not the same for all."""
+        return bool(self.base.piece.array.lengths is not None) and self.axis == 0
+
+    @property
+    def unit(self) -> int:
+        """Bytes that the core counts by."""
+        return self.base.frame if isinstance(self.base, WavAhead) else self.first.itemsize
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes."""
+        if isinstance(self.first, torch.Tensor):
+            return tuple(stride * self.first.itemsize for stride in self.first.stride())
+        if self.axis == 0:
+            return contiguous(self.first.shape, self.first.itemsize)
+        return tuple(self.first.strides)
+
+    def same_as(self, other: Whole) -> bool:
+        return self.base is other.base and self.key == other.key
+
+    def row(self, crops: Crops) -> Number:
+        """Which one of the base's it is; another than there are is left to the user's code."""
+        c = crops.c
+        if self.key is None or isinstance(self.key, Index):
+            return INDEX
+        row = c.number(self.key)
+        if row.kind not in numbers.PLACES:
+            raise UnreadableError(f"takes rows by {self.key}", self.key)
+        crops.check(["<=", 0, row.json], ["<", row.json, len(self.base.piece)])
+        return row
+
+    def extent(self, crops: Crops, axis: int) -> Number:
+        if not self.differs or axis != 0:
+            return Number(self.first.shape[axis], "int")
+        return self._looked_up(crops, "extents", self.base.piece.array.lengths)
+
+    def begin(self, crops: Crops) -> Number:
+        """Where its first item is."""
+        if isinstance(self.base, WavAhead):
+            return self._looked_up(crops, "begins", self.base.piece.array.files.begins[:-1] // self.unit)
+        if self.key is None:
+            return _ZERO
+        if isinstance(self.base.piece, Sequences):
+            begins: Any = self.base.piece.array.begins
+            return self._looked_up(crops, "begins", (begins - begins.min()) // self.unit)
+        step = self.base.piece.array.strides[0] // self.unit
+        return numbers.binary("*", self.row(crops), Number(step, "int"))._replace(kind="int")
+
+    def _looked_up(self, crops: Crops, name: str, values: Any) -> Number:
+        """Numbers of all arrays, by the row: these change with the arrays, of which the base knows."""
+        base = self.base
+        sources = base.columns.sources if isinstance(base, WavAhead) else list
+        table = tables_of(crops.c, (name, id(base)), lambda: tables.plain(values.tolist(), "int"), sources)
+        if table is None:
+            raise UnreadableError("takes parts of arrays, of too many items")
+        return Number(["item", table, self.row(crops).json], "int")
+
+    def array(self, rows: tuple[int, ...], stored: str) -> Array:
+        """Parts of this shape, one at each item, or frame."""
+        whole: Any = self.base.piece.array
+        size, strides = self.first.itemsize, self.strides
+        if isinstance(self.base, WavAhead):
+            frames = int(whole.files.begins[-1]) // self.unit
+            return Array(0, (frames, *rows), (self.unit, *strides), whole.files, stored, whole.path, files=whole.files)
+        reach = _reach(rows, strides, size)
+        address = whole.address
+        if isinstance(self.base.piece, Sequences):
+            begins, address = whole.begins, int(whole.begins.min())
+            each = strides[0] * whole.lengths if self.differs else _reach(self.first.shape, strides, size)
+            room = int((begins + each).max()) - address
+        else:
+            room = _reach(whole.shape, whole.strides, size)
+        places = max(0, room - reach + size) // size
+        return Array(
+            address, (places, *rows), (size, *strides), whole.owner, stored, whole.path, whole.offset, whole.direct
+        )
+
+
+def _reach(shape: tuple[int, ...], strides: tuple[int, ...], size: int) -> int:
+    """Bytes from the first item to the end of the last one."""
+    return size + sum((extent - 1) * stride for extent, stride in zip(shape, strides, strict=True))
+
+
+class WholeLeaf(Leaf):
+    """What code makes of such arrays.
+
+    axis  along which parts are taken, item by item; of arrays that differ in length it is the first
+    """
+
+    def __init__(self, crops: Crops, axis: int | None = None) -> None:
+        super().__init__(crops)
+        self._crops, self._axis = crops, axis
+
+    def _worked_out(self, expression: Expression) -> Value | None:
+        return None
+
+    def _depends(self, key: Expression) -> bool:
+        return varies(key)
+
+    def _compiled(self, expression: Expression) -> Any:
+        match expression:
+            case All(place=place):
+                return self._of_whole(self._crops.all_of(place))
+            case Item(owner=owner, key=key) if (whole := self._crops.whole(owner, key)) is not None:
+                return self._of_whole(whole)
+            case Drawn(number=number) if isinstance(item := self._crops.c.drawn.get(number), Expression):
+                return self.value(item)
+            case Either(number=number) if isinstance(holds := self._crops.c.branches.get(number), bool):
+                return self.value(expression.then if holds else expression.otherwise)
+        return super()._compiled(expression)
+
+    def _of_files(self, base: FilesAhead) -> Value:
+        if not isinstance(base, WavAhead) or len(base.first) < 2:
+            raise UnreadableError(f"opens {base.place}, of which it takes frames", base.place)
+        return self._of_whole(Whole(base, base.first))
+
+    def _of_whole(self, whole: Whole) -> Value:
+        first, axis = whole.first, self._axis if whole.axis is None else whole.axis
+        if axis is None:
+            return self._input(whole, first)
+        if not 0 <= axis < first.ndim or first.shape[axis] < 2:
+            raise UnreadableError("takes parts of arrays of one item")
+        one = first[(slice(None),) * axis + (slice(0, 1),)]
+        return Value(AnyLength(first, whole, axis, self._input(whole, one)), make=self._input(whole, first).make)
+
+    def _input(self, whole: Whole, sample: Any) -> Value:
+        def make() -> Items:
+            self.inputs.append(Input(whole.base, None, EVERY))
+            return self.writer.input(dtype_of(sample), tuple(np.shape(sample)))
+
+        return Value(sample, make=make)
+
+    def _shape(self, value: Value) -> list[Value]:
+        sample = value.sample
+        if type(sample) is not AnyLength:
+            return super()._shape(value)
+        if sample.base.differs:
+            raise UnreadableError("reckons with how many items an array has")
+        return [Value(extent, constant=True) for extent in sample.first.shape]
+
+    def _item_by_item(self, value: Value, do: Callable[[Arithmetic, Value], Value]) -> Value:
+        if value.sample.first.nbytes > _BYTES_MAX:
+            raise UnreadableError("works with all of a large array, of which it takes a part")
+        return super()._item_by_item(value, do)
+
+    def _check_order(self, shape: tuple[int, ...], axis: int) -> None:
+        """Parts lie in memory in any order."""
+
+
+class PartLeaf(WholeLeaf):
+    """The same of so many items along the axis, for another leaf, whose program it writes; for none it writes one that
+    nobody has."""
+
+    def __init__(self, crops: Crops, axis: int, length: int, leaf: WindowLeaf | None = None) -> None:
+        super().__init__(crops, axis)
+        self._length = length
+        if leaf is not None:
+            self.writer, self.inputs, self._arithmetic = leaf.writer, leaf.inputs, leaf._arithmetic
+
+    def _of_whole(self, whole: Whole) -> Value:
+        axis = whole.axis if whole.axis is not None else self._axis
+        assert axis is not None
+        shape = tuple(self._length if n == axis else extent for n, extent in enumerate(whole.first.shape))
+        if isinstance(whole.first, torch.Tensor):
+            return self._input(whole, torch.zeros(shape, dtype=whole.first.dtype))
+        zeros = np.zeros(shape, whole.first.dtype)
+        zeros.flags.writeable = whole.first.flags.writeable  # torch warns of one that is not
+        return self._input(whole, zeros)
+
+    def _compiled(self, expression: Expression) -> Any:
+        match expression:
+            case Attribute(name="shape" | "size") | Call(function=Name(name="len") | Attribute(name="size" | "numel")):
+                raise UnreadableError("reckons with how many frames a sound has", expression)
+        return super()._compiled(expression)
+
+
+class WindowLeaf(WholeLeaf):
+    """A field that is made of one such array, or of one part of it.
+
+    whole  which one; None as long as there is none
+    crop   which part; None for all
+    """
+
+    whole: Whole | None = None
+    crop: Crop | None = None
+
+    def _of_whole(self, whole: Whole) -> Value:
+        value = super()._of_whole(whole)
+        if type(value.sample) is not AnyLength:
+            self._take(whole, None)
+        return value
+
+    def _take(self, whole: Whole, crop: Crop | None) -> None:
+        if self.whole is not None and not (self.crop is crop and self.whole.same_as(whole)):
+            raise UnreadableError("puts several arrays together, at places that differ")
+        self.whole, self.crop = whole, crop
+
+    def _compiled(self, expression: Expression) -> Any:
+        if isinstance(expression, Item) and (several := self._crops.one_by_one(expression)) is not expression:
+            return self.value(several)
+        if isinstance(expression, Either | Item | Call) or is_data(expression):
+            crop = self._crops.crop(expression)
+            if crop is not None and (crop.length is not None or crop.of is not expression):
+                return self._framed(expression, crop)
+        if is_data(expression):
+            raise UnreadableError("uses .data")
+        return super()._compiled(expression)
+
+    def _framed(self, of: Expression, crop: Crop) -> Value:
+        if crop.length is None or crop.length < 1:
+            raise UnreadableError(f"takes as many frames as there are: {of}", of)
+        self._take(crop.whole, crop)
+        value: Value = PartLeaf(self._crops, crop.base_axis, crop.length, self).value(crop.of)
+        kept = np.asarray(value.sample)
+        if crop.padded and (kept.tobytes().strip(b"\0") or kept.shape[crop.axis] != crop.length):
+            raise UnreadableError(f"makes no zeros of a sound's zeros, behind which it puts some: {of}", of)
+        # Of a longer one, as torch has it: it may lie in several pieces.
+        longer = PartLeaf(self._crops, crop.base_axis, crop.length + 1).value(crop.of).sample
+        return replace(value, sample=longer[(slice(None),) * crop.axis + (slice(0, crop.length),)])
+
+    def field(self, number: int) -> Field:
+        assert self.whole is not None
+        rows = tuple(self.whole.first.shape)
+        if self.crop is not None:
+            assert self.crop.length is not None
+            rows = tuple(self.crop.length if n == self.crop.base_axis else extent for n, extent in enumerate(rows))
+        items = self.items
+        how = self.writer.plain(items)
+        array = self.whole.array(rows, self.writer.inputs[0][0] if how == "cast" else "")
+        program = None if how else self.writer.finished(items)
+        spec = NAMES[getattr(torch, items.dtype)], items.shape
+        arrays, inputs = ((array,), ()) if how else ((), ((array,),))
+        return Field(*spec, arrays, None, items.dtype, False, (View((number,)),), program, inputs)
+
+
+def is_data(of: Expression) -> bool:
+    return isinstance(of, Attribute) and of.name == "data"

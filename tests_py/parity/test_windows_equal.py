@@ -1,0 +1,384 @@
+"""Random windows and rows of arrays, tensors, maps of files and lists of arrays are in Go what they are in Python: each
+batch, each error, and where the generators stand behind it."""
+
+# ruff: noqa: RET504 - as people write
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+import twins
+from torch.utils.data import Dataset
+
+import goloader
+
+COUNT = 23
+
+
+class Data(Dataset[Any]):
+    """What the classes below take their samples of; `seed` says what is in it."""
+
+    T = 16
+
+    def __init__(self, seed: int = 0, dtype: str = "float32", count: int = COUNT) -> None:
+        rng = np.random.default_rng(seed)
+        make = lambda *shape: _numbers(rng, dtype, shape)  # noqa: E731
+        self.count = count
+        self.data = make(int(rng.integers(100, 1000)))
+        self.tens = torch.from_numpy(make(int(rng.integers(100, 1000))).copy())
+        self.series = make(int(rng.integers(60, 400)), 3)
+        self.flat = make(count, int(rng.integers(20, 60)))
+        self.stack = make(count, int(rng.integers(20, 60)), 4)
+        self.tstack = torch.from_numpy(make(count, int(rng.integers(20, 60)), 4).copy())
+        self.images = rng.integers(0, 255, (count, 7, 5)).astype(np.uint8)
+        self.rows = [make(int(rng.integers(17, 90))) for _ in range(count)]
+        self.trows = [torch.from_numpy(make(int(rng.integers(17, 90)), 3).copy()) for _ in range(count)]
+        self.labels = [int(each) for each in rng.integers(0, 3, count)]
+        self.labels[:3] = [0, 1, 2]
+        self.labels[3:6] = [0, 1, 2]
+        self.nplabels = np.array(self.labels)
+        self.tlabels = torch.tensor(self.labels)
+        self.by_label = {label: [n for n in range(count) if self.labels[n] == label] for label in range(3)}
+        self.np_by_label = {label: np.array(where) for label, where in self.by_label.items()}
+
+    def __len__(self) -> int:
+        return self.count
+
+
+def _numbers(rng: Any, dtype: str, shape: Any) -> Any:
+    if dtype == "bool":
+        return rng.integers(0, 2, shape).astype(bool)
+    if dtype.startswith("float"):
+        return rng.normal(0, 1, shape).astype(dtype)
+    low = 0 if dtype.startswith("u") else -100
+    return rng.integers(low, 100, shape).astype(dtype)
+
+
+class Tokens(Data):
+    """A language model's, which ignores the index."""
+
+    def __getitem__(self, index: int) -> Any:
+        i = random.randint(0, len(self.data) - self.T - 1)
+        x = torch.from_numpy(self.data[i : i + self.T].astype(np.int64))
+        y = torch.from_numpy(self.data[i + 1 : i + 1 + self.T].astype(np.int64))
+        return x, y
+
+
+class TextSampler(Data):
+    """A start that is a tensor."""
+
+    def __getitem__(self, index: int) -> Any:
+        rand_start = torch.randint(0, self.tens.size(0) - self.T - 1, (1,))
+        full_seq = self.tens[rand_start : rand_start + self.T + 1].long()
+        return full_seq
+
+
+class Chunks(Data):
+    def __getitem__(self, index: int) -> Any:
+        start = torch.randint(0, self.tens.shape[0] - self.T, (1,)).item()
+        chunk = self.tens[start : start + self.T + 1]
+        return {"input_ids": chunk[:-1], "labels": chunk[1:]}
+
+
+class Series(Data):
+    def __getitem__(self, index: int) -> Any:
+        s = np.random.randint(0, len(self.series) - self.T)
+        window = self.series[s : s + self.T]
+        return torch.from_numpy(window), torch.tensor(self.series[s + self.T, 0]), self.series[s + self.T]
+
+
+class Rows(Data):
+    def __getitem__(self, index: int) -> Any:
+        row = self.rows[index]
+        start = np.random.randint(0, row.shape[0] - self.T)
+        return torch.from_numpy(row[start : start + self.T]), self.labels[index]
+
+
+class TensorRows(Data):
+    def __getitem__(self, index: int) -> Any:
+        row = self.trows[index]
+        start = random.randint(0, row.size(0) - self.T)
+        return row[start : start + self.T].float().t(), self.nplabels[index]
+
+
+class Stack(Data):
+    def __getitem__(self, index: int) -> Any:
+        row = self.stack[index]
+        start = random.randrange(row.shape[0] - self.T)
+        return row[start : start + self.T], row[start : start + self.T, 1]
+
+
+class Flat(Data):
+    def __getitem__(self, index: int) -> Any:
+        start = np.random.randint(0, self.flat.shape[1] - self.T)
+        return torch.from_numpy(self.flat[index, start : start + self.T]), self.tlabels[index]
+
+
+class Transposed(Data):
+    def __getitem__(self, index: int) -> Any:
+        x = self.tstack[index].t()
+        start = random.randint(0, x.shape[1] - self.T)
+        return x[:, start : start + self.T], x[..., start : start + self.T][1:3]
+
+
+class Partner(Data):
+    def __getitem__(self, index: int) -> Any:
+        j = random.randint(0, len(self) - 1)
+        return self.images[index], self.images[j], self.labels[index] == self.labels[j]
+
+
+class Siamese(Data):
+    def __getitem__(self, index: int) -> Any:
+        target = np.random.randint(0, 2)
+        img1, label1 = self.images[index], self.nplabels[index].item()
+        if target == 1:
+            siamese_index = index
+            while siamese_index == index:
+                siamese_index = np.random.choice(self.np_by_label[label1])
+        else:
+            siamese_index = np.random.choice(self.np_by_label[(label1 + 1) % 3])
+        img2 = self.images[siamese_index]
+        return (img1, img2), target
+
+
+class Triplet(Data):
+    def __getitem__(self, index: int) -> Any:
+        anchor, label = self.tstack[index], self.labels[index]
+        positive = random.choice(self.by_label[label])
+        negative = random.randint(0, len(self.tstack) - 1)
+        while self.labels[negative] == label:
+            negative = random.randint(0, len(self.tstack) - 1)
+        return anchor, self.tstack[positive].float() * 2.0, self.tstack[negative]
+
+
+class Chosen(Data):
+    """An array that is drawn of a list, or a row by a place that is drawn in one branch or in another."""
+
+    def __getitem__(self, index: int) -> Any:
+        tensor = random.choice(self.trows)
+        start = random.randint(0, len(tensor) - self.T)
+        other = random.randint(0, 5) if random.random() < 0.5 else index
+        return tensor[start : start + self.T], torch.as_tensor(self.flat[other])
+
+
+class Branches(Data):
+    def __getitem__(self, index: int) -> Any:
+        row = self.rows[index]
+        if len(row) > 40:
+            start = random.randint(0, len(row) - self.T)
+            row = row[start : start + self.T]
+        else:
+            row = row[: self.T]
+        return torch.from_numpy(row)
+
+
+CLASSES = [
+    Tokens, TextSampler, Chunks, Series, Rows, TensorRows, Stack, Flat, Transposed, Partner, Siamese, Triplet, Chosen,
+    Branches,
+]  # fmt: skip
+
+
+def check(dataset: Any, *, native: bool = True, workers: tuple[int, ...] = (0, 1, 3), **options: Any) -> None:
+    for count in workers:
+        arguments = {"dataset": dataset, "batch_size": 4, "shuffle": True, "num_workers": count, **options}
+        twins.check(twins.Program(lambda arguments=arguments: arguments, draw=True, seed=count), native=native)
+
+
+@pytest.mark.parametrize("made", CLASSES)
+@pytest.mark.parametrize("dtype", ["float32", "int64", "uint16", "bool", "float16"])
+def test_windows_and_rows(made: Any, dtype: str) -> None:
+    native = dtype != "float16" or made in (Chunks, Rows, Flat, Partner, Siamese, Chosen, Branches)
+    check(made(len(dtype), dtype), native=native)
+
+
+@pytest.mark.parametrize("made", CLASSES)
+def test_batches_are_gos(made: Any) -> None:
+    loader = goloader.DataLoader(made(), batch_size=COUNT, num_workers=1)
+    list(loader)
+    assert [row for row in loader.explain().rows if row.stage == "so far" and row.where == "Go"], loader.explain()
+
+
+@pytest.mark.parametrize("dtype", ["uint16", "int32", "float32"])
+def test_maps_of_files(tmp_path: Path, dtype: str) -> None:
+    """Also where the dataset is longer than its array. Of one that is not writable torch warns."""
+    for made, mode in ((Tokens, "r"), (Series, "r+"), (Series, "r")):
+        dataset = made(count=150)
+        for name in ("data", "series"):
+            array = _numbers(np.random.default_rng(3), dtype, (40, 3) if name == "series" else (90,))
+            array.tofile(tmp_path / name)
+            setattr(dataset, name, np.memmap(tmp_path / name, dtype, mode, shape=array.shape))
+        check(dataset, native=made is Tokens or mode == "r+", workers=(0, 3))
+
+
+class Anywhere(Data):
+    """Windows that are cut, or empty, or begin before their row: each batch with one fails, or has other shapes."""
+
+    low, high = -3, 3
+
+    def __getitem__(self, index: int) -> Any:
+        start = random.randint(self.low, len(self.data) - self.T + self.high)
+        return self.data[start : start + self.T]
+
+
+@pytest.mark.parametrize("ends", [(-3, 0), (0, 3), (-40, 40), (0, 0)])
+def test_windows_that_leave_their_array(ends: tuple[int, int]) -> None:
+    dataset = Anywhere()
+    dataset.low, dataset.high = ends
+    check(dataset)
+    check(dataset, batch_size=1)
+
+
+@pytest.mark.parametrize("length", [0, 1, 17, 90, 1000])
+@pytest.mark.parametrize("made", [Tokens, Chunks, Rows, Flat])
+def test_windows_of_any_length(made: Any, length: int) -> None:
+    """randint raises the same error, with the same batch, where there is no place for one."""
+    dataset = made()
+    dataset.T = length
+    native = goloader.DataLoader(dataset, batch_size=4, num_workers=1).explain().native
+    assert native == (length > 0)
+    check(dataset, native=native, workers=(0, 2))
+
+
+class Random(Data):
+    """A row that may not be there, or be counted from behind."""
+
+    low, high = -2, COUNT + 1
+
+    def __getitem__(self, index: int) -> Any:
+        j = random.randint(self.low, self.high)
+        return self.flat[j], self.rows[j][: self.T]
+
+
+def test_rows_that_are_not_there() -> None:
+    check(Random(), batch_size=1)
+    check(Random(), batch_size=3)
+
+
+class Viewed(Data):
+    """What torch does with a window that lies in several pieces it does here, or fails to do."""
+
+    def __getitem__(self, index: int) -> Any:
+        x = torch.from_numpy(self.stack[index].astype(np.float32)).t()
+        start = random.randint(0, 3)
+        return x[:, start : start + self.T].view(-1)
+
+
+class Mean(Data):
+    """By all of a row, which a window does not show."""
+
+    def __getitem__(self, index: int) -> Any:
+        row = self.stack[index]
+        row = row - row.mean(axis=0)
+        start = random.randint(0, 3)
+        return row[start : start + self.T]
+
+
+class Either(Data):
+    def __getitem__(self, index: int) -> Any:
+        row = self.flat[index]
+        if random.random() < 0.5:
+            row = row[::-1].copy()
+        return torch.from_numpy(row)
+
+
+class Together(Data):
+    def __getitem__(self, index: int) -> Any:
+        j = random.randint(0, len(self) - 1)
+        return self.flat[index] * 0.5 + self.flat[j] * 0.5
+
+
+class Padded(Data):
+    def __getitem__(self, index: int) -> Any:
+        row = torch.from_numpy(self.rows[index])
+        if len(row) >= 50:
+            start = random.randint(0, len(row) - 50)
+            return row[start : start + 50]
+        return F.pad(row, (0, 50 - len(row)))
+
+
+class Backwards(Data):
+    def __init__(self, seed: int = 0, dtype: str = "float32") -> None:
+        super().__init__(seed, dtype)
+        self.series = self.series[::-1]
+
+    def __getitem__(self, index: int) -> Any:
+        start = random.randint(0, 5)
+        return self.series[start : start + self.T].copy()
+
+
+@pytest.mark.parametrize("made", [Viewed, Mean, Either, Together, Padded, Backwards])
+def test_what_a_window_does_not_show_is_torchs(made: Any) -> None:
+    dataset = made()
+    native = goloader.DataLoader(dataset, batch_size=4, num_workers=1).explain().native
+    assert not native
+    check(dataset, native=native, workers=(0, 1))
+
+
+def test_what_changes_between_epochs() -> None:
+    """What is in arrays, another array, another length, and lists of arrays."""
+
+    class Program:
+        def __init__(self, made: Any) -> None:
+            self.made, self.dataset = made, made()
+
+        def __call__(self) -> dict[str, Any]:
+            self.dataset = self.made()
+            return {"dataset": self.dataset, "batch_size": 4, "num_workers": 1}
+
+    for made in (Tokens, Series, Rows, TensorRows, Flat, Triplet):
+        program = Program(made)
+
+        def change(epoch: int, loader: Any, program: Any = program) -> None:
+            dataset = program.dataset
+            if epoch == 1:
+                dataset.data[:] = dataset.data[::-1].copy()
+                dataset.rows[3][:] = 5
+                dataset.tstack[2] = 7
+                dataset.flat[1:] += 1
+            if epoch == 2:
+                dataset.data, dataset.series = dataset.data[:70], dataset.series[10:50].copy()
+                dataset.rows.reverse()
+                dataset.flat = dataset.flat[:, :30]
+                dataset.by_label = {label: where[:1] for label, where in dataset.by_label.items()}
+            if epoch == 3:
+                dataset.T = 11
+                dataset.trows[2] = dataset.trows[1]
+                dataset.tens = dataset.tens[:50]
+
+        twins.check(twins.Program(program, epochs=5, before=change))
+
+
+class Arrays(Data):
+    def __getitem__(self, index: int) -> Any:
+        start = random.randint(0, 3)
+        return self.data[start : start + self.T], self.nplabels[index], self.data[start]
+
+
+def collate(batch: Any) -> Any:
+    assert all(type(window) is np.ndarray for window, *_ in batch)
+    return torch.from_numpy(np.stack([window for window, *_ in batch])), [type(label).__name__ for _, label, _ in batch]
+
+
+@pytest.mark.parametrize("own", [collate, lambda batch: [len(batch), [type(each[0]).__name__ for each in batch]]])
+def test_own_collate_fns_get_what_the_code_gives(own: Any) -> None:
+    dataset = Arrays()
+    native = goloader.DataLoader(dataset, batch_size=4, num_workers=1, collate_fn=own).explain().native
+    check(dataset, native=native, workers=(1,), collate_fn=own)
+
+
+def test_a_worker_init_fn_that_writes_into_arrays() -> None:
+    """torch's workers have arrays of their own then."""
+    dataset = Tokens()
+
+    def begin(number: int) -> None:
+        dataset.data[:] = number
+
+    loader = goloader.DataLoader(dataset, batch_size=4, num_workers=2, worker_init_fn=begin)
+    native = loader.explain().native
+    check(dataset, native=native, workers=(2,), worker_init_fn=begin)
