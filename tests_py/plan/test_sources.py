@@ -1,6 +1,7 @@
 """Whether data is still what values were made of: of millions of items no one is looked at alone."""
 
 import copy
+import os
 import random
 import sys
 from collections import OrderedDict, defaultdict
@@ -11,7 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from goloader.plan.datasets.sequences import Listed
 from goloader.plan.datasets.sources import stand
+from goloader.plan.paths import Files
+from goloader.plan.refusal import SourceRefusal
 
 
 def frames(function: Callable[[], Any]) -> int:
@@ -49,6 +53,32 @@ def test_no_item_is_looked_at_alone(kind: str) -> None:
     some = np.arange(5, 95, 3)
     for at in (None, some):
         assert frames(lambda at=at: stands[0](few, at)) == frames(lambda at=at: stands[1](many, at))  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("kind", ["dicts", "lists"])
+def test_no_record_is_looked_at_alone(kind: str) -> None:
+    few, many = ([KINDS[kind](n) for n in range(count)] for count in (100, 1000))
+    path = ("label" if kind == "dicts" else 1,)
+    assert frames(lambda: Listed(few, path)) == frames(lambda: Listed(many, path))
+    listed = Listed(few, path), Listed(many, path)
+    assert listed[0].same(few, None) == [*range(100)]
+    assert frames(lambda: listed[0].same(few, None)) == frames(lambda: listed[1].same(many, None))
+
+
+def test_no_path_is_looked_at_alone() -> None:
+    few, many = ([f"{n}.npy" for n in range(count)] for count in (100, 1000))
+    assert frames(lambda: Files.of(few)) == frames(lambda: Files.of(many))
+
+
+@pytest.mark.parametrize("kind", [str, os.fsencode, PosixPath, np.str_])
+def test_paths_are_kept_as_the_kernel_has_them(kind: Any) -> None:
+    names = ["a/b.npy", "", "\u00e4\U0001f600", os.fsdecode(b"\xff\xfe.npy"), "/c d"]
+    files = Files.of([kind(name) for name in names], range(len(names)))
+    assert [*files] == [(os.fsdecode(kind(name)), number) for number, name in enumerate(names)]
+    assert [*Files.of([kind(name) for name in names]).labels] == [0] * len(names)
+    for wrong in ("a\0b", "\0", "a\0"):
+        with pytest.raises(SourceRefusal):
+            Files.of([kind(name) for name in ["a", wrong, "b"]])
 
 
 def any_data(rng: random.Random, depth: int) -> Any:
