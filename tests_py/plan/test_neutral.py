@@ -150,7 +150,7 @@ def test_arguments_of_a_wrong_type_are_errors() -> None:
 
 
 def test_a_folder_tells_of_files_for_pillow(tmp_path: Path) -> None:
-    files = Files.of([("a/1.jpg", 0), ("a/2.ppm", 0), ("a/3.JPeG", 1), ("jpg", 1)])
+    files = Files.of(["a/1.jpg", "a/2.ppm", "a/3.JPeG", "jpg"], [0, 0, 1, 1])
     plan = make_folder(tmp_path, files)
     assert (plan.length, plan.files) == (4, files)
     assert "50.0%" in str(plan.explanation)

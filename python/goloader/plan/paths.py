@@ -169,44 +169,41 @@ class Files(Sequence[tuple[str, int]]):
     """
 
     @classmethod
-    def of(cls, samples: Iterable[tuple[Any, int]]) -> Files:
-        """From paths (str, bytes or PathLike) and labels.
+    def of(cls, paths: Sequence[Any], labels: Iterable[int] = ()) -> Files:
+        """From paths (str, bytes or PathLike) and labels; all are 0 if there are none.
 
         Raises RefusalError for a path with a NUL inside, which no file can have, and OverflowError for a label that is
         no int64.
         """
-        paths, offsets, labels = bytearray(), array("q", [0]), array("q")
-        for path, label in samples:
-            name = os.fsencode(path)
-            if b"\0" in name:
-                raise SourceRefusal("path", "one of the paths has a NUL inside", "FILE_LIST")
-            paths += name
-            paths.append(0)
-            offsets.append(len(paths))
-            labels.append(label)
-        # Views, not copies: there may be millions.
-        return cls(np.frombuffer(paths, np.uint8), np.frombuffer(offsets, np.int64), np.frombuffer(labels, np.int64))
+        if {*map(type, paths)} <= {str}:  # in one go: there may be millions
+            joined = os.fsencode("\0".join(paths))
+        else:
+            joined = b"\0".join(map(os.fsencode, paths))
+        content = np.frombuffer(joined + b"\0" if len(paths) else b"", np.uint8)
+        ends = np.flatnonzero(content == 0) + 1
+        if len(ends) != len(paths):
+            raise SourceRefusal("path", "one of the paths has a NUL inside", "FILE_LIST")
+        numbers = np.frombuffer(array("q", labels) or array("q", [0]) * len(paths), np.int64)
+        return cls(content, np.concatenate([np.zeros(1, np.int64), ends]), numbers)
 
     @classmethod
-    def of_readable(cls, samples: Sequence[tuple[Any, int]]) -> Files:
+    def of_readable(cls, paths: Sequence[Any], labels: Iterable[int] = ()) -> Files:
         """From Objects, or Members, which read themselves, and labels. Raises RefusalError for what is neither."""
-        kinds = {
-            (type(path), getattr(path, "version", "") is None, getattr(path, "cache", None)) for path, _ in samples
-        }
+        kinds = {(type(path), getattr(path, "version", "") is None, getattr(path, "cache", None)) for path in paths}
         if len(kinds) > 1 or not {kind for kind, *_ in kinds} <= {Member, Object}:
             why = "they are not all in archives, or all in remote stores, with the same cache"
             raise SourceRefusal("files", why, "FILE_LIST")
-        files = cls.of(samples)
+        files = cls.of(paths, labels)
         if not kinds:
             return files
         ((kind, local, cache),) = kinds
-        names = [path.key for path, _ in samples]
+        names = [path.key for path in paths]
         spans = None
         if kind is Member:
-            spans = np.array([(path.offset, path.bytes) for path, _ in samples], np.int64)
+            spans = np.array([(path.offset, path.bytes) for path in paths], np.int64)
         offsets = _offsets([np.fromiter(map(len, names), np.int64)])
-        paths = np.frombuffer(b"".join(names), np.uint8)
-        return cls(paths, offsets, files.labels, spans=spans, remote=not local, cache=cache)
+        content = np.frombuffer(b"".join(names), np.uint8)
+        return cls(content, offsets, files.labels, spans=spans, remote=not local, cache=cache)
 
     @classmethod
     def joined(cls, parts: Sequence[Files]) -> Files:

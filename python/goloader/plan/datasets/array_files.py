@@ -61,7 +61,7 @@ class FilesAhead(Ahead):
     def __init__(self, own: OwnCode | ListItems, place: Expression) -> None:
         super().__init__(own, place, PATHS)
         try:
-            self._files = Files.of((path, 0) for path in self.values)
+            self._files = Files.of(self.values)
         except RefusalError as error:
             raise UnreadableError(f"opens {place}, of which {error.refusal.why}", place) from None
         found, took = {}, []

@@ -9,7 +9,7 @@ import dataclasses
 import mmap
 import os
 from itertools import chain
-from operator import is_
+from operator import eq, is_
 from typing import Any
 
 import numpy as np
@@ -268,7 +268,8 @@ class Numbers:
         if now is None or self._rows is None:
             return now is not None
         kept = self._rows if rows is None else [self._rows[i] for i in rows]
-        return all(len(one) == len(other) and all(map(is_, one, other)) for one, other in zip(now, kept, strict=True))
+        same_lengths = all(map(eq, map(len, now), map(len, kept)))
+        return same_lengths and all(map(is_, chain.from_iterable(now), chain.from_iterable(kept)))
 
 
 class Uneven(Numbers):

@@ -446,7 +446,7 @@ class Columns:
             case Part(owner=owner, number=number, count=count):
                 wholes = column(owner)
                 _check(expression, [wholes], (list, tuple))
-                if any(len(whole) != count for whole in _each(wholes)):
+                if {*map(len, _each(wholes))} - {count}:
                     raise UnreadableError(f"unpacks {owner} to {count} values, and there are others", owner)
                 return _mapped(operator.itemgetter(number), [wholes], len(at))
             case Display(kind=kind, items=items) if kind is slice:
@@ -587,7 +587,7 @@ def _items(container: Any, at: Sequence[int]) -> Any:
         if container.dtype != torch.int64:
             raise UnreadableError(f"takes numbers of {container.dtype}")
         return list(map(TensorItem, _numbers(container, at)))
-    return [container[i] for i in at]
+    return [*container] if at == range(len(container)) else [*map(container.__getitem__, at)]
 
 
 def _numbers(tensor: torch.Tensor, at: Sequence[int]) -> list[int]:

@@ -71,7 +71,10 @@ class ImageFiles(Node):
         samples = _samples(dataset)
         try:
             made = Files.of_readable if opener is open_member else Files.of
-            files = samples if isinstance(samples, Files) else made(samples)
+            if isinstance(samples, Files):
+                files = samples
+            else:
+                files = made([path for path, _ in samples], [label for _, label in samples])
         except OverflowError:
             raise SourceRefusal(name_of(dataset), "it has labels that do not fit an int64", "LABELS") from None
         # A copy of the dataset's own list is the copy to compare with, too: there may be millions in it.

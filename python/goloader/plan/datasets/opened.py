@@ -328,9 +328,8 @@ class OpenedFiles(Node):
 
     def _files(self, paths: Sequence[Any], values: Sequence[Sequence[Sequence[Any]]]) -> Files:
         """Paths and labels as the core takes them."""
-        labels = itertools.repeat(0, len(paths)) if self._label is None else values[self._label][0]
         try:
-            return Files.of(zip(paths, labels, strict=True))
+            return Files.of(paths, () if self._label is None else values[self._label][0])
         except RefusalError as refused:
             raise UnreadableError(f"gives paths of which {refused.refusal.why}") from None
 

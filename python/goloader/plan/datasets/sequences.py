@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import zlib
+from itertools import chain, cycle
 from typing import Any
 
 import numpy as np
@@ -34,11 +35,10 @@ class Listed:
         self._levels: list[tuple[list[Any], Any, Any]] = []
         self.elements = list(given)
         for key in path:
-            extents = set(map(extent_of, self.elements))
-            if len(set(map(type, self.elements))) > 1 or len(extents) > 1 or None in extents:
+            extent = _extent(self.elements)
+            if extent is None:
                 raise SourceRefusal("", "a list whose items differ in type, length or names", "CODE_UNREAD")
-            extent = None if type(self.elements[0]) is tuple else extents.pop()
-            self._levels.append((self.elements, key, extent))
+            self._levels.append((self.elements, key, None if type(self.elements[0]) is tuple else extent))
             self.elements = [each[key] for each in self.elements]
 
     def same(self, given: Any, rows: list[int] | None) -> list[Any] | None:
@@ -49,11 +49,23 @@ class Listed:
         for kept, key, extent in self._levels:
             if not all(map(operator.is_, now, kept if rows is None else map(kept.__getitem__, rows))):
                 return None
-            if extent is not None and any(extent_of(each) != extent for each in now):
+            if extent is not None and _extent(now) != extent:
                 return None
             now = [each[key] for each in now]
         kept = self.elements
         return now if all(map(operator.is_, now, kept if rows is None else map(kept.__getitem__, rows))) else None
+
+
+def _extent(elements: list[Any]) -> Any:
+    """What extent_of says of each of them; None where they differ in type, or in that."""
+    if not elements or len(set(map(type, elements))) > 1:
+        return None
+    extent = extent_of(elements[0])
+    if extent is None or set(map(len, elements)) != {len(elements[0])}:
+        return None
+    if type(extent) is tuple and not all(map(operator.eq, chain.from_iterable(elements), cycle(extent))):
+        return None
+    return extent
 
 
 class Sequences(Owner):

@@ -58,32 +58,125 @@ def stand(value: Any) -> Stand | None:
     if kind in (set, frozenset) and {*map(type, value)} <= _FIXED:
         members = [*value]
         return lambda now, at: type(now) is kind and {*map(id, now)} == {*map(id, members)}
-    if kind is list and _is_fixed(value):
-        return _of_list([*value])
     if kind in (list, tuple):
-        parts = all_of(map(stand, value))
-    elif kind in (dict, OrderedDict, defaultdict):
-        parts = all_of((stand([*value]), stand([*value.values()])))
-    else:
-        return None
+        length, items = len(value), _of_items([*value])
+        if items is None:
+            return None
+
+        def stands(now: Any, at: Indices | None) -> bool:
+            if type(now) is not kind or len(now) != length:
+                return False
+            if at is None:
+                return items([*now], None)
+            return items([*map(now.__getitem__, at.tolist())], np.where(at < 0, at + length, at))
+
+        return stands
+    inner = _of_items([value]) if kind in _INNER else None
+    return None if inner is None else lambda now, at: inner([now], None)
+
+
+# Tells whether items of a list, all or those from these places, are what they were.
+_Items = Callable[[list[Any], Indices | None], bool]
+
+
+def _of_items(was: list[Any], above: tuple[list[Any], ...] = ()) -> _Items | None:
+    """All items of a type in one go, and then all that is in them: there may be millions.
+
+    above  what they are in, and all that is beside it
+    """
+    if _is_fixed(was):
+        return _of_fixed(was)
+    kinds = [*map(type, was)]
+    if len({*kinds}) == 1:
+        return _of_one_kind(was, above) if kinds[0] in _INNER else _of_each(was)
+    parts = []
+    for kind in dict.fromkeys(kinds):
+        places = np.flatnonzero([each is kind for each in kinds])
+        part = _of_items([was[n] for n in places], above)
+        if part is None:
+            return None
+        parts.append((kind, places, part))
+
+    def stand_so(now: list[Any], at: Indices | None) -> bool:
+        if not all(map(is_, map(type, now), kinds if at is None else map(kinds.__getitem__, at.tolist()))):
+            return False
+        for kind, places, part in parts:
+            these = None if at is None else np.searchsorted(places, at[np.isin(at, places)])
+            if not part([each for each in now if type(each) is kind], these):
+                return False
+        return True
+
+    return stand_so
+
+
+def _of_fixed(was: list[Any]) -> _Items:
+    exact = {*map(type, was)} <= _EXACT
+
+    def stand_so(now: list[Any], at: Indices | None) -> bool:
+        if at is None:
+            return now == was if exact else all(map(is_, now, was))
+        return all(map(is_, now, map(was.__getitem__, at.tolist())))
+
+    return stand_so
+
+
+def _of_each(was: list[Any]) -> _Items | None:
+    parts = all_of(map(stand, was))
     if parts is None:
         return None
 
-    def stands(now: Any, at: Indices | None) -> bool:
-        if type(now) is not kind:
-            return False
-        inner = now if kind in (list, tuple) else ([*now], [*now.values()])
-        return len(inner) == len(parts) and all(each(part, None) for each, part in zip(parts, inner, strict=True))
+    def stand_so(now: list[Any], at: Indices | None) -> bool:
+        these = parts if at is None else map(parts.__getitem__, at.tolist())
+        return all(part(each, None) for part, each in zip(these, now, strict=True))
 
-    return stands
+    return stand_so
+
+
+def _of_one_kind(was: list[Any], above: tuple[list[Any], ...]) -> _Items | None:
+    """Of lists, of tuples, or of dicts."""
+    kind = type(was[0])
+    if above and not {*map(id, was)}.isdisjoint(map(id, chain.from_iterable(above))):  # one is in itself
+        return None
+    parts = []
+    for inner in _INNER[kind]:
+        part = _of_items([*chain.from_iterable(map(inner, was))], (*above, was))
+        if part is None:
+            return None
+        parts.append((inner, part))
+    lengths = np.fromiter(map(len, was), np.int64, len(was))
+    ends = np.cumsum(lengths)
+
+    def stand_so(now: list[Any], at: Indices | None) -> bool:
+        if not {*map(type, now)} <= {kind}:
+            return False
+        counts = lengths if at is None else lengths[at]
+        if not np.array_equal(np.fromiter(map(len, now), np.int64, len(now)), counts):
+            return False
+        places = None
+        if at is not None:
+            places = np.repeat(ends[at] - np.cumsum(counts), counts) + np.arange(counts.sum())
+        return all(part([*chain.from_iterable(map(inner, now))], places) for inner, part in parts)
+
+    return stand_so
+
+
+# What there is to go through in each of them.
+_INNER: dict[type, tuple[Callable[[Any], Iterable[Any]], ...]] = {
+    list: (iter,),
+    tuple: (iter,),
+    **{kind: (iter, kind.values) for kind in (dict, OrderedDict, defaultdict)},
+}
 
 
 def _is_fixed(whole: Any) -> bool:
     """Whether all in a list or tuple stays as it is, while that holds the very same objects."""
-    kinds = {kind for kind in set(map(type, whole)) - _FIXED if not is_info(kind)}
+    every = {*map(type, whole)}
+    kinds = {kind for kind in every - _FIXED if not is_info(kind)}
     tuples = {kind for kind in kinds if kind is tuple or is_record(kind)}
-    inner = chain.from_iterable(each for each in whole if type(each) in tuples)
-    return kinds == tuples and (not tuples or _is_fixed([*inner]))
+    if not kinds or kinds != tuples:
+        return not kinds
+    inner = whole if every == tuples else (each for each in whole if type(each) in tuples)
+    return _is_fixed([*chain.from_iterable(inner)])
 
 
 def is_record(kind: type) -> bool:
@@ -162,20 +255,6 @@ def _words(array: Any) -> Any:
     else:
         return None
     return array.view(np.uint64) if array is not None and array.size % 8 == 0 else array
-
-
-def _of_list(was: list[Any]) -> Stand:
-    exact = set(map(type, was)) <= _EXACT
-
-    def stands(now: Any, at: Indices | None) -> bool:
-        if type(now) is not list or len(now) != len(was):
-            return False
-        if at is None:
-            return now == was if exact else all(map(is_, now, was))
-        places = at.tolist()
-        return all(map(is_, map(now.__getitem__, places), map(was.__getitem__, places)))
-
-    return stands
 
 
 def all_of(stands: Iterable[Stand | None]) -> list[Stand] | None:

@@ -154,7 +154,7 @@ class Scripted(Node):
         self.length = lengths[0] if lengths else length_of(own.dataset)
         readable = any(type(path) in (Object, Member) for path in paths)
         listed = Files.of_readable if readable else Files.of
-        files = None if pixels is not None or compiler.fields else listed([(path, 0) for path in paths])
+        files = None if pixels is not None or compiler.fields else listed(paths)
         numbers = [compiler.number_column(each.row) if each.row is not None else None for each in compiler.given]
         given = tuple((each, _beside(each, row)) for each, row in zip(compiler.given, numbers, strict=True))
         self.rows = numbers
