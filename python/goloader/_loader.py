@@ -268,7 +268,6 @@ class DataLoader(data.DataLoader[T_co]):
                 choice.fell_back(self, [seeded])
         if isinstance(decision, Refusal) or isinstance(seeded, Refusal):
             if self.num_workers == 0:
-                later.in_vain(self)
                 return choice.traced(self, FetchingIterator(self))
             known.clock.use(door.workshop(self))
             why = without_slots(self)

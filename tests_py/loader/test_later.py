@@ -17,7 +17,6 @@ from torchvision import transforms
 import goloader
 from goloader.doors import choice
 from goloader.doors.index import later
-from goloader.plan import planner
 
 ROWS = 61
 
@@ -72,12 +71,12 @@ def _waits(monkeypatch: pytest.MonkeyPatch) -> None:
 def take_over(monkeypatch: pytest.MonkeyPatch, batches: int) -> None:
     """Has Go asked after so many batches."""
     monkeypatch.setattr(later, "_BATCHES", batches)
-    monkeypatch.setattr(later, "_BEGIN_S", 0.0)
-    monkeypatch.setattr(later, "_TIMES", 0.0)
+    monkeypatch.setattr(later, "_LEFT_S", 0.0)
 
 
 def never(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(later, "_BEGIN_S", 1e9)
+    for limit in ("_LEFT_S", "_LEFT_CLOCK_S", "_SPENT_S"):
+        monkeypatch.setattr(later, limit, 1e9)
 
 
 def epochs(loader: Any, count: int = 3) -> list[Any]:
@@ -138,15 +137,7 @@ def test_small_epochs_are_torchs_until_they_have_taken_long(monkeypatch: pytest.
     assert same(theirs, ours)
     explanation = loader.explain()
     assert "SMALL_EPOCHS" in explanation.codes and not explanation.native
-    known = later.of(loader)
-    assert known is not None
-    samples = 3 * ROWS
-    assert known.samples == samples
-    monkeypatch.setattr(later, "_BEGIN_SAMPLES", samples)  # which took as long as all epochs
-    for begin_s, over in ((0.01, False), (0.0, True)):
-        monkeypatch.setattr(later, "_BEGIN_S", begin_s)
-        monkeypatch.setattr(later, "_TIMES", 1)
-        assert (later.of(loader) is None) is over
+    monkeypatch.setattr(later, "_SPENT_S", 0.0)
     next(iter(loader))
     assert loader.explain().native
 
@@ -160,12 +151,10 @@ def test_go_makes_an_epoch_if_the_last_one_took_long(monkeypatch: pytest.MonkeyP
         given = epochs(loader, 1)
         if kind is goloader.DataLoader:
             known = later.of(loader)
-            assert known is not None and known.epoch == len(loader)
-            took = max(known.spent_s, known.epoch_clock_s / later._CLOCK)
-            monkeypatch.setattr(later, "_BEGIN_SAMPLES", 0)
-            for times, over in ((1.01, False), (0.99, True)):
-                monkeypatch.setattr(later, "_BEGIN_S", times * took / later._TIMES)
-                assert (later.of(loader) is None) is over
+            assert known is not None and known.epoch == len(loader) and 0 < known.epoch_s <= known.spent_s
+            monkeypatch.setattr(later, "_LEFT_S", 2 * known.epoch_s)
+            assert later.of(loader) is known
+            monkeypatch.setattr(later, "_LEFT_S", known.epoch_s)
         return given + epochs(loader, 1), loader
 
     np.random.seed(0)
@@ -174,53 +163,6 @@ def test_go_makes_an_epoch_if_the_last_one_took_long(monkeypatch: pytest.MonkeyP
     ours, loader = run(goloader.DataLoader)
     assert same(theirs, ours)
     assert loader.stats().samples == ROWS
-
-
-@pytest.mark.parametrize(("sample_s", "enough_s"), [(20e-6, 0.102), (1e-3, 0.2), (10e-3, 1.1)])
-def test_go_is_asked_for_what_takes_twice_as_long_as_it_takes_to_begin(sample_s: float, enough_s: float) -> None:
-    """Which is longer for samples that take longer, as images."""
-    known = later.Later(spent_s=64 * sample_s, samples=64)
-    for epoch_s, clock_s in ((enough_s, 0.0), (0.0, enough_s * later._CLOCK)):
-        assert known.pays(1.001 * epoch_s, 1.001 * clock_s)
-        assert not known.pays(0.999 * epoch_s, 0.999 * clock_s)
-    again = later.Later(later._AGAIN, spent_s=64 * sample_s, samples=64)
-    assert again.pays(enough_s * later._AGAIN * 1.001, 0.0)
-    assert not again.pays(enough_s * later._AGAIN * 0.999, 0.0)
-
-
-def test_a_class_that_was_refused_is_looked_at_once_for_many_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where each task or fold makes a dataset and a loader: they wait longer, and other classes do not."""
-
-    class Task(Drawing):
-        pass
-
-    class Other(Drawing):
-        pass
-
-    asked: list[type] = []
-    make = planner.make
-    monkeypatch.setattr(planner, "make", lambda loader: (asked.append(type(loader.dataset)), make(loader))[1])
-    monkeypatch.setattr(later, "_BATCHES", 1)
-    monkeypatch.setattr(later, "_BEGIN_S", 1e-9)
-    monkeypatch.setattr(later, "_BEGIN_SAMPLES", 0)
-    monkeypatch.setattr(later, "_AGAIN", 1e18)
-
-    def run(dataset: Any, **options: Any) -> None:
-        assert len([*goloader.DataLoader(dataset, batch_size=7, **options)]) == -(-len(dataset) // 7)
-
-    for _ in range(3):
-        run(Task())
-        run(data.Subset(Task(), range(20)))
-    assert asked == [Task]
-    for dataset in (Rows(), Rows(), Other(), Other()):
-        run(dataset)
-    assert asked == [Task, Rows, Rows, Other]
-    run(Task(), collate_fn=_summed_first)
-    assert asked == [Task, Rows, Rows, Other, Task]
-
-
-def _summed_first(batch: list[Any]) -> Any:
-    return sum(each[0] for each in batch)
 
 
 def test_nothing_is_looked_at_before_go_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,7 +192,7 @@ def test_epochs_that_go_takes_longer_to_begin_are_torchs_again(monkeypatch: pyte
     def make(kind: Any) -> Any:
         loader = kind(Rows(), batch_size=ROWS, shuffle=True)
         if kind is goloader.DataLoader:
-            later._known[loader] = later.Later(over=True, least_s=later._SMALL_S / 2, least_begin_s=-1.0)
+            later._known[loader] = later.Later(over=True, least_s=later._LEFT_S / 2, least_begin_s=-1.0)
         return loader
 
     theirs, ours, loader = both(make)

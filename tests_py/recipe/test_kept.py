@@ -44,7 +44,7 @@ sys.path.insert(0, "")
 from photos import Photos
 from goloader import DataLoader
 from goloader.doors.index import later
-later._BATCHES, later._TIMES = 1, 1e-9  # without workers, too, the second batch is recorded, though they are few
+later._BATCHES, later._LEFT_S = 1, 1e-9  # without workers, too, the second batch is recorded, though they are few
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     loader = DataLoader(Photos(sys.argv[1], int(sys.argv[2])), batch_size=4, num_workers=int(sys.argv[3]))

@@ -181,7 +181,7 @@ REASONS = {
     ),
     "SMALL_EPOCHS": Reason(
         "without workers, an epoch takes torch less time than Go takes to begin",
-        "nothing; once epochs take torch twice as long as that, Go takes over",
+        "nothing; once an epoch takes 50 ms, or all have taken half a second, Go takes over",
     ),
     "NO_GAIN": Reason(
         "the dataset's code opens no images, or looks at so many pixels that recording saves no time",

@@ -401,8 +401,7 @@ class InlineIterator(_NativeIterator):
             self._look(self._epoch)
         if self._epoch is not None:
             batch = next(self._sampler_iter)
-            samples = len(batch) if type(batch) is list else 1
-            return self._epoch.made(lambda: self._as_torch(batch), samples)
+            return self._epoch.made(lambda: self._as_torch(batch))
         if self._timing is not None:
             return self._timed(self._timing)
         return self._next_batch()
@@ -445,7 +444,6 @@ class InlineIterator(_NativeIterator):
             self._arrays = True
             self._timing = later.timing(self._loader)
         else:
-            later.in_vain(self._loader)
             choice.made(self._loader, epoch.batches, epoch.spent_s, epoch.clock_s)
             self._fetcher = choice.recording(self._loader, self._fetcher, self._pin_memory)
 

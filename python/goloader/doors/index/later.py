@@ -1,12 +1,10 @@
 """Who makes the batches of a loader without workers: torch's way until Go pays, and again where Go turns out slower.
 
-To read what a dataset does, to load the library and to open a plan takes 20 to 100 ms: as long as some thousand rows
-take torch. To fork and make a few samples twice, which checks them, takes as much again, and more where samples take
-long. So an epoch with num_workers=0 begins as torch's does, and its first batch comes when torch's would. Go takes over
-where it is expected to save what it takes to begin (`begin_s`): in the middle of an epoch where the rest would take
-torch twice as long, and as one begins where all epochs together have taken twice as long. Until then nothing of the
-loader is looked at but whether its files are in a store: of these Go makes the first batch, too. Where all this was in
-vain for one dataset, others of the same class wait longer.
+To read what a dataset does, to load the library and to open a plan takes 10 to 50 ms: as long as some thousand rows
+take torch. So an epoch with num_workers=0 begins as torch's does, and its first batch comes when torch's would. Go
+takes over in the middle of an epoch where the rest would take torch longer than that, and as one begins where the last
+one took it longer; and once all epochs together have taken some ten times as long. Until then nothing of the loader is
+looked at but whether its files are in a store: of these Go makes the first batch, too.
 
 Few small rows make a batch that torch has sooner than Go is asked for it, and an epoch of few batches is over before Go
 has begun. So Go's first batches and epochs are timed, too.
@@ -24,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from torch.utils.data import MapDataPipe, Subset
 
 from ... import _told
-from ..._beside import Beside, Notes
+from ..._beside import Beside
 from ...adapters.torch import DatasetKind
 from ...on_error import OnError
 from ...plan import Refusal, samplers
@@ -38,15 +36,9 @@ from .. import sandbox
 if TYPE_CHECKING:
     from ..._loader import DataLoader
 
-# The CPU time that Go takes to begin: so much, and what so many samples take torch. Where samples take long, so does
-# their code to be read, and some are made again to be compared.
-_BEGIN_S, _BEGIN_SAMPLES = 0.05, 50
-# How many times as long torch takes when Go is asked. Time by the clock counts so much less: torch may wait for files.
-_TIMES, _CLOCK = 2, 5
-# What Go takes to begin counts so many times where it was in vain for another dataset of the same class.
-_AGAIN = 10
-# Batches that take torch longer are not slower with Go.
-_SMALL_S = 0.05
+# The CPU time that is left of an epoch, as torch makes it, for which Go is asked; or, where it waits for files, the
+# time by the clock. What all epochs may have taken before Go is asked.
+_LEFT_S, _LEFT_CLOCK_S, _SPENT_S = 0.05, 0.5, 0.5
 # So many batches tell how long one takes, torch's and Go's, or fewer that took so long by the clock, as of files in a
 # store; and so many epochs of Go's how long they take to begin.
 _BATCHES, _BATCHES_CLOCK_S, _BATCHES_OF_GO, _EPOCHS_OF_GO = 8, 0.1, 16, 4
@@ -56,11 +48,9 @@ _BATCHES, _BATCHES_CLOCK_S, _BATCHES_OF_GO, _EPOCHS_OF_GO = 8, 0.1, 16, 4
 class Later:
     """What is known of such a loader.
 
-    vain      how many times what Go takes to begin counts
     spent_s   of CPU time, that torch's way has taken in all epochs
-    samples   that it has made in these
     epoch     the most batches that it has made in one
-    epoch_clock_s  what these took, by the clock
+    epoch_s, epoch_clock_s  what these took: CPU time, and time by the clock
     least_s   by the clock, for one batch
     over      Go is asked from now on
     least_begin_s  the same, for the beginning of an epoch
@@ -70,10 +60,9 @@ class Later:
     slower    it was slower, and is not asked any more
     """
 
-    vain: int = 1
     spent_s: float = 0.0
-    samples: int = 0
     epoch: int = 0
+    epoch_s: float = 0.0
     epoch_clock_s: float = 0.0
     least_s: float = float("inf")
     least_begin_s: float = float("inf")
@@ -92,16 +81,7 @@ class Later:
             share = ", its share of an epoch's beginning included," if self.given else ""
             return Refusal("source", what, f"a batch{share} took {', and '.join(took)}", "SMALL_BATCHES")
         spent = f"its epochs have taken {self.spent_s * 1e3:.0f} ms, in which Go would not even have begun"
-        return Refusal("source", what, f"{spent}; after {_TIMES * self.begin_s:.2g} s it takes over", "SMALL_EPOCHS")
-
-    @property
-    def begin_s(self) -> float:
-        """CPU time that Go is expected to take to begin."""
-        return self.vain * (_BEGIN_S + _BEGIN_SAMPLES * self.spent_s / max(self.samples, 1))
-
-    def pays(self, cpu_s: float, clock_s: float) -> bool:
-        """Whether Go saves what it takes to begin, where torch's way would take so long."""
-        return max(cpu_s, clock_s / _CLOCK) >= _TIMES * self.begin_s
+        return Refusal("source", what, f"{spent}; after {_SPENT_S:g} s it takes over", "SMALL_EPOCHS")
 
     def timed(self, make: Callable[[], Any], made_once: Callable[[], bool]) -> Any:
         """A batch of Go's; it does not count where samples were made for it that are kept from now on."""
@@ -119,7 +99,7 @@ class Later:
         """An epoch took so long to begin; so many batches of the one before were given."""
         if not of_go:
             self.least_begin_s = min(self.least_begin_s, seconds)
-        elif self.epochs_of_go < _EPOCHS_OF_GO and self.least_s < _SMALL_S:
+        elif self.epochs_of_go < _EPOCHS_OF_GO and self.least_s < _LEFT_S:
             if self.epochs_of_go:  # the first one made the plan
                 self.least_begin_of_go_s = min(self.least_begin_of_go_s, seconds)
                 self.given += given
@@ -141,31 +121,17 @@ class Later:
 
 
 _known: Beside[DataLoader[Any], Later] = Beside()
-# Of each class of datasets, the names of the collate_fns with which Go was asked in vain.
-_vain: Notes[type, set[str]] = Notes()
 
 
 def of(loader: DataLoader[Any]) -> Later | None:
     """What is known of a loader that Go is not asked for as an epoch begins; None for any other."""
     known = _known.get(loader)
     if known is None and _may_wait(loader):
-        known = _known[loader] = Later(_AGAIN if name_of(loader.collate_fn) in _vain_of(loader) else 1)
+        known = _known[loader] = Later()
     if known is None:
         return None
-    if not known.over:
-        known.over = known.pays(known.spent_s, known.epoch_clock_s)
+    known.over = known.over or known.spent_s >= _SPENT_S or _is_long(known.epoch_s, known.epoch_clock_s)
     return None if known.over and not known.slower else known
-
-
-def in_vain(loader: DataLoader[Any]) -> None:
-    """Go was asked, and cannot make the batches of a loader."""
-    name = name_of(loader.collate_fn)
-    if loader in _known and name not in _vain_of(loader):
-        _vain[type(_whole(loader.dataset))] = {*_vain_of(loader), name}
-
-
-def _vain_of(loader: DataLoader[Any]) -> set[str]:
-    return _vain.get(type(_whole(loader.dataset))) or set()
 
 
 def ran(loader: DataLoader[Any]) -> Later | None:
@@ -185,7 +151,7 @@ def began(loader: DataLoader[Any], asked: float, given: int, *, of_go: bool) -> 
 def timing(loader: DataLoader[Any]) -> Later | None:
     """The same of a loader of which Go makes batches that are to be timed."""
     known = _known.get(loader)
-    return known if known is not None and known.of_go < _BATCHES_OF_GO and known.least_s < _SMALL_S else None
+    return known if known is not None and known.of_go < _BATCHES_OF_GO and known.least_s < _LEFT_S else None
 
 
 def _may_wait(loader: DataLoader[Any]) -> bool:
@@ -205,16 +171,10 @@ def _may_wait(loader: DataLoader[Any]) -> bool:
 
 def in_store(dataset: Any) -> bool:
     """Whether the files of a dataset are in a remote store: of each, torch's way waits for an answer."""
-    dataset = _whole(dataset)
-    files = getattr(dataset, "__dict__", {}).get("samples")
-    return (type(files) is Files and files.remote) or connector.is_dataset(dataset)
-
-
-def _whole(dataset: Any) -> Any:
-    """What a dataset is a part of."""
     while type(dataset) is Subset:
         dataset = dataset.dataset
-    return dataset
+    files = getattr(dataset, "__dict__", {}).get("samples")
+    return (type(files) is Files and files.remote) or connector.is_dataset(dataset)
 
 
 class Epoch:
@@ -230,8 +190,8 @@ class Epoch:
         self.batches, self.spent_s, self.clock_s = 0, 0.0, 0.0
         self._took = float("inf")  # the batch before, by the clock
 
-    def made(self, make: Callable[[], Any], samples: int) -> Any:
-        """A batch of so many samples, as torch's way makes it."""
+    def made(self, make: Callable[[], Any]) -> Any:
+        """A batch, as torch's way makes it."""
         cpu, clock = time.thread_time(), time.perf_counter()
         batch = make()
         spent, took = time.thread_time() - cpu, time.perf_counter() - clock
@@ -240,9 +200,8 @@ class Epoch:
         self.clock_s += took
         known = self._known
         known.spent_s += spent
-        known.samples += samples
         if self.batches >= known.epoch:
-            known.epoch, known.epoch_clock_s = self.batches, self.clock_s
+            known.epoch, known.epoch_s, known.epoch_clock_s = self.batches, self.spent_s, self.clock_s
         # The last one may be smaller, and is not counted, unless it is the only one.
         known.least_s = min(known.least_s, took if self.batches == 1 else self._took)
         self._took = took
@@ -259,7 +218,7 @@ class Epoch:
     def over(self) -> bool:
         """Whether Go is to be asked for the next batch."""
         known = self._known
-        few = self.batches < _BATCHES and self.spent_s < _BEGIN_S and self.clock_s < _BATCHES_CLOCK_S
+        few = self.batches < _BATCHES and self.spent_s < _LEFT_S and self.clock_s < _BATCHES_CLOCK_S
         if known.slower or not self.batches or few:
             return False
         if self._length is None and known.epoch <= self.batches:  # nobody knows what is left: as much again
@@ -267,5 +226,10 @@ class Epoch:
         else:
             left = (self._length or known.epoch) - self.batches
         share = left / self.batches
-        known.over = known.pays(self.spent_s * share, self.clock_s * share)
+        known.over = _is_long(self.spent_s * share, self.clock_s * share)
         return known.over
+
+
+def _is_long(cpu_s: float, clock_s: float) -> bool:
+    """Whether Go begins sooner than batches that take torch so long are made."""
+    return cpu_s >= _LEFT_S or clock_s >= _LEFT_CLOCK_S
