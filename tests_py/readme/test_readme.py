@@ -602,7 +602,8 @@ DATASETS: Table = [
         "arithmetic of your own",
         "a class that computes its samples from the index and from rows and windows of tensors, numpy arrays, memory "
         "maps and lists of numbers: casts, `+ - * / // %`, squares, comparisons, `where`, `clip`, `abs`, numpy's "
-        "`sqrt`, slices, `reshape`, `permute`, `stack`, `cat`, `one_hot`; from the characters of a text, "
+        "`sqrt`, slices, `reshape`, `permute`, `stack`, `cat`, `one_hot`; `zeros`, `ones` and `full`, and an item of "
+        "these that a label sets, `y[self.labels[i]] = 1`; from the characters of a text, "
         "`[self.stoi[c] for c in self.text[i : i + n]]`. If numpy or torch would warn or fail for a batch, or a window "
         "ends beyond the data, the class itself makes that batch",
         arithmetic_of_your_own,

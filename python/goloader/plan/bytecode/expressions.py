@@ -277,9 +277,9 @@ class Stored(Expression):
 
 @dataclass(frozen=True, eq=False)
 class Filled(Alone):
-    """A tensor that was made here, `of`, some of whose items were set: of[key] = item.
+    """A tensor or an array that was made here, `of`, some of whose items were set: of[key] = item.
 
-    owner  of the loop that does so for each Member of it; NONE: it is done once, to all items
+    owner  of the loop that does so for each Member of it; NONE: it is done once; of a batch's, to all items
     """
 
     spelling = "{0.of!s} with [{0.key!s}] = {0.item!s}"

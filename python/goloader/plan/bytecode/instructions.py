@@ -255,6 +255,11 @@ def store_item(machine: Machine, instruction: Instruction) -> None:
         machine.reader.evaluated.append(stored)
         machine.reader.places.setdefault(stored, machine.place)
         return
+    if isinstance(made, Call | Filled) and machine.loop is None and not machine.samples:
+        filled = machine.fill(made, name, item, NONE)
+        machine.reader.evaluated.append(filled)
+        machine.reader.places.setdefault(filled, machine.place)
+        return
     if not isinstance(made, Mapping) or not isinstance(name, Constant):
         raise UnreadableError(f"sets {made}[{name}]")
     machine.change(made, with_item(made, name.value, item))

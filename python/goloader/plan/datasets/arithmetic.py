@@ -383,14 +383,37 @@ class Arithmetic:
         sample = torch.zeros((*_shape(value.sample), classes.sample), dtype=torch.int64)
         if type(value.sample) is not torch.Tensor or value.sample.dtype != torch.int64 or value.constant:
             raise UnreadableError("makes columns of what is no tensor of int64")
-        step, items = self.writer.step, value.items
-        limits = [self.writer.constant(np.array(each, np.int64)) for each in (0, classes.sample)]
+        hot = self._places(value.items, classes.sample)
+        return self.value(sample, lambda: self.writer.step("cast", (hot,), "int64"))
+
+    def put(self, whole: Value, key: Value, item: Value) -> Value:
+        """What an array of one dimension, that the code has made, is after whole[key] = item."""
+        sample = self.done(_put, [whole, key, item])
+        number = dtype_of(key.sample)
+        if np.ndim(whole.sample) != 1 or np.ndim(key.sample) or not _is_integer(number) or number == "uint8":
+            raise UnreadableError("sets other items than one, by its place")
+        if not item.constant or type(item.sample) not in (int, float, bool):
+            raise UnreadableError("sets an item to what is no number, or not always the same")
+        dtype = dtype_of(sample)
+        put = self.done(_put, [whole, Value(0, constant=True), item])[0]
+        hot = self._places(self.items(key, "int64"), len(whole.sample))
+        operands = hot, self.items(Value(put, constant=True), dtype), self.items(whole, dtype)
+        return self.value(sample, lambda: self.writer.step("where", operands, dtype))
+
+    def _places(self, items: Items, count: int) -> Items:
+        """For each number, which of so many places it is; samples of which it is none are left to the code itself."""
+        step = self.writer.step
+        limits = [self.writer.constant(np.array(each, np.int64)) for each in (0, count)]
         fits = step("and", (step("ge", (items, limits[0]), "bool"), step("lt", (items, limits[1]), "bool")), "bool")
         step("require", (fits,), "bool")
         wide = Items(items.room, items.number, items.dtype, (*items.shape, 1), items.offset, (*items.strides, 0))
-        numbers = self.writer.constant(np.arange(classes.sample, dtype=np.int64))
-        hot = step("eq", (wide, numbers), "bool")
-        return self.value(sample, lambda: step("cast", (hot,), "int64"))
+        return step("eq", (wide, self.writer.constant(np.arange(count, dtype=np.int64))), "bool")
+
+
+def _put(whole: Any, key: Any, item: Any) -> Any:
+    made = whole.clone() if isinstance(whole, torch.Tensor) else whole.copy()
+    made[key] = item
+    return made
 
 
 def _is_small(value: Value) -> bool:
@@ -552,6 +575,19 @@ def _one_hot(a: Arithmetic, function: Callable[..., Any], values: list[Any], opt
     return a.one_hot(function, value, classes)
 
 
+def _filled(a: Arithmetic, function: Callable[..., Any], values: list[Any], options: dict[str, Any]) -> Value:
+    """zeros(size) and the like."""
+    _constants(values, options)
+    if not {*options} <= {"dtype"}:
+        raise UnreadableError("makes an array in another way")
+    return Value(a.done(function, values, options), constant=True)
+
+
+def is_filled(called: Any) -> bool:
+    """Whether it is a function that makes an array, which nobody else has, of one number."""
+    return rule_of(called) is _filled
+
+
 def _named(owner: Any, names: str, rule: Rule) -> list[tuple[Any, Rule]]:
     return [(getattr(owner, name), rule) for name in names.split() if hasattr(owner, name)]
 
@@ -587,6 +623,8 @@ _RULES: list[tuple[Any, Rule]] = [
         for pair in _named(library, names, _binary(sign))
     ],
     (torch.nn.functional.one_hot, _one_hot),
+    *_named(torch, "zeros ones full", _filled),
+    *_named(np, "zeros ones full", _filled),
 ]  # fmt: skip
 
 

@@ -26,6 +26,7 @@ from ..bytecode import (
     Display,
     Entered,
     Expression,
+    Filled,
     Index,
     Item,
     Mapping,
@@ -50,6 +51,7 @@ from .arithmetic import (
     converts,
     dtype_of,
     goes_item_by_item,
+    is_filled,
     kind_of,
     method_of,
     rule_of,
@@ -600,6 +602,10 @@ class Leaf:
                 return self._attribute(owner, name)
             case Closed(value=whole) if isinstance(value := self.value(whole), Value):
                 return value  # rows of a file that is closed are in memory
+            case Filled(of=of, key=key, item=item):
+                if not isinstance(of, Filled) and not is_filled(self._node.if_seen(of.function)):  # type: ignore[attr-defined]
+                    raise UnreadableError(f"sets items of {of}", of)
+                return self._arithmetic.put(*map(self._single, (of, key, item)))
             case Unary(operator="-" | "~" as operator, operand=operand):
                 op, function = {"-": ("neg", lambda x: -x), "~": ("not", lambda x: ~x)}[operator]
                 value = self._single(operand)
@@ -754,6 +760,8 @@ class Leaf:
                 if value.constant and isinstance(function, Name):
                     return Value(len(value.sample), constant=True)
                 return Value(self._arithmetic.done(len, values), constant=True)
+            if isinstance(value, Value) and value.constant and type(value.sample) in (list, tuple, str) and not options:
+                return Value(len(value.sample), constant=True)
             raise UnreadableError("asks for the length of what is no array")
         rule = rule_of(called)
         if rule is None or not values:

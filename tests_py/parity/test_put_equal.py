@@ -1,0 +1,129 @@
+"""Arrays that a class makes, and of which it sets items at places that its labels say: as torch's, bit for bit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from class_of_lines import dataset_of
+from torch.utils.data import Dataset
+from twins import Program, check, errors, loader_of
+
+import goloader
+
+
+class Labelled(Dataset[Any]):
+    """61 rows, with labels from 0 to 6 of several kinds."""
+
+    def __init__(self, _: Any = None, labels: list[int] | None = None) -> None:
+        chance = np.random.default_rng(3)
+        self.x = chance.standard_normal((61, 5)).astype(np.float32)
+        self.labels = chance.integers(0, 7, 61).tolist() if labels is None else labels
+        self.y, self.short = np.array(self.labels), np.array(self.labels, np.int32)
+        self.tensor = torch.tensor(self.labels)
+        self.pairs = chance.integers(0, 7, (61, 2))
+        self.weights = chance.random(61).tolist()
+        self.classes, self.smooth = [*"abcdefg"], 0.1
+
+    def __len__(self) -> int:
+        return 61
+
+
+LINES = {
+    "torch's zeros": ["y = torch.zeros(7)", "y[self.labels[i]] = 1", "self.x[i], y"],
+    "of a type": ["y = torch.zeros(7, dtype=torch.int32)", "y[self.labels[i]] = 1", "(y,)"],
+    "numpy's zeros": ["y = np.zeros(len(self.classes))", "y[self.y[i]] = 1.0", "{'x': self.x[i], 'y': y}"],
+    "numpy's of a type": ["y = np.zeros((7,), dtype=np.float32)", "y[self.short[i]] = 1", "torch.from_numpy(y)"],
+    "a tensor's place": ["y = torch.zeros(7)", "y[self.tensor[i]] = 1", "y"],
+    "smoothed": ["y = torch.full((7,), self.smooth / 7)", "y[self.labels[i]] = 1 - self.smooth + self.smooth / 7", "y"],
+    "numpy's full": ["y = np.full(7, 3, np.uint8)", "y[self.labels[i]] = 255", "y"],
+    "several": ["y = torch.zeros(7)", "y[self.pairs[i, 0]] = 1", "y[self.pairs[i, 1]] = 2", "y"],
+    "the same place for all": ["y = np.ones(7)", "y[3] = 0", "y[self.labels[i]] = 5", "y * 2"],
+    "by two names": ["y = torch.zeros(7)", "z = y", "z[self.labels[i]] = 1", "y + 1"],
+    "cut off": ["y = np.zeros(7, np.int64)", "y[self.labels[i]] = 2.9", "y"],
+    "to bool": ["y = torch.zeros(7, dtype=torch.bool)", "y[self.labels[i]] = 7", "y, torch.ones(2)"],
+    "made by a helper": ["hot = lambda k: torch.zeros(k)", "y = hot(7)", "y[self.labels[i]] = 1", "y"],
+    "of the index": ["y = torch.zeros(61)", "y[i] = 1", "y, self.x[i]"],
+}
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+@pytest.mark.parametrize("name", LINES)
+def test_places_by_labels(name: str, num_workers: int, tmp_path: Path) -> None:
+    dataset = dataset_of(Labelled, LINES[name], tmp_path)
+    check(Program(loader_of(dataset, batch_size=8, shuffle=True, num_workers=num_workers)))
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+@pytest.mark.parametrize("name", ["torch's zeros", "numpy's full", "several"])
+def test_places_from_the_end_and_none(name: str, num_workers: int) -> None:
+    """Labels below zero count from the end; one that is not there is an error."""
+    for labels in ([-1, 2, -7, 6] * 16)[:61], ([0, 6, 7, 1] * 16)[:61], ([5, -8] * 31)[:61]:
+
+        class Given(Labelled):
+            def __init__(self, _: Any = None) -> None:
+                super().__init__(labels=labels)  # noqa: B023
+                self.pairs = np.array([labels, labels]).T  # noqa: B023
+
+        dataset = dataset_of(Given, LINES[name], Path())
+        events = check(Program(loader_of(dataset, batch_size=1, num_workers=num_workers), epochs=1))
+        outside = any(not -7 <= each < 7 for each in labels)
+        assert bool(errors(events)) == outside
+
+
+def test_labels_that_change(tmp_path: Path) -> None:
+    for num_workers in (0, 2):
+        dataset = dataset_of(Labelled, LINES["torch's zeros"], tmp_path)
+        loader = goloader.DataLoader(dataset, batch_size=61, num_workers=num_workers)
+        for label in (2, 5):
+            dataset.labels[7] = label
+            assert [y[7].argmax().item() for _, y in loader] == [label]
+
+
+OTHERS = {
+    "looked at before": ["y = torch.zeros(7)", "z = y + 1", "w = y[:2]", "y[self.labels[i]] = 1", "y, z, w"],
+    "in a list": ["y = torch.zeros(7)", "all = [y]", "y[self.labels[i]] = 1", "all[0]"],
+    "the dataset's own": ["y = self.x[i]", "y[2] = 5", "y"],
+    "a view of the dataset's": ["y = torch.from_numpy(self.x[i])", "y[2] = 5", "y * 1"],
+    "a copy": ["y = self.x[i].copy()", "y[self.labels[i] % 5] = 0", "y"],
+    "a slice": ["y = torch.zeros(7)", "y[:3] = 1", "y"],
+    "a row": ["y = torch.zeros(3, 7)", "y[1] = 1", "y"],
+    "two places": ["y = torch.zeros(3, 7)", "y[1, self.labels[i]] = 1", "y"],
+    "by bool": ["y = torch.zeros(7)", "y[self.labels[i] > 3] = 1", "y"],
+    "a mask": ["y = torch.zeros(7)", "y[torch.arange(7) > self.labels[i]] = 1", "y"],
+    "a float's place": ["y = torch.zeros(7)", "y[int(self.weights[i] * 7)] = 1", "y"],
+    "another number for each": ["y = torch.zeros(7)", "y[self.labels[i]] = self.weights[i]", "y"],
+    "in one way": ["y = torch.zeros(7)", "if self.labels[i] > 3: y[self.labels[i]] = 1", "y"],
+    "in a loop": ["y = torch.zeros(7)", "for k in self.pairs[i]: y[k] = 1", "y"],
+    "within": ["y = torch.zeros(7)", "def put(): y[self.labels[i]] = 1", "put()", "y"],
+    "by a helper": ["def put(a): a[self.labels[i]] = 1", "y = torch.zeros(7)", "put(y)", "y"],
+    "and given up": ["y = torch.zeros(7)", "y[self.labels[i] + 1] = 1", "self.x[i]"],
+    "of objects": ["y = np.zeros(7, object)", "y[self.labels[i]] = 1", "y.astype(int)"],
+    "of no size": ["y = np.zeros(())", "y[()] = self.labels[i]", "y"],
+    "with a gradient": ["y = torch.zeros(7, requires_grad=True)", "y.detach()[self.labels[i]] = 1", "y.detach()"],
+    "a class's own": ["y = [0] * 7", "y[self.labels[i]] = 1", "y"],
+}
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_ways_to_set_items(name: str, num_workers: int, tmp_path: Path) -> None:
+    """In Go or not: the same."""
+    dataset = dataset_of(Labelled, OTHERS[name], tmp_path)
+    native = goloader.DataLoader(dataset, num_workers=1).explain().native
+    check(Program(loader_of(dataset, batch_size=8, shuffle=True, num_workers=num_workers)), native=native)
+
+
+@pytest.mark.filterwarnings("ignore::goloader.GoloaderWarning")
+def test_another_default_type(tmp_path: Path) -> None:
+    dataset = dataset_of(Labelled, LINES["torch's zeros"], tmp_path)
+    loader = goloader.DataLoader(dataset, batch_size=61, num_workers=1)
+    assert [y.dtype for _, y in loader] == [torch.float32]
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert [y.dtype for _, y in loader] == [torch.float64]
+    finally:
+        torch.set_default_dtype(torch.float32)
