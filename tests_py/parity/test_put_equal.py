@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from class_of_lines import dataset_of
+from PIL import Image
 from torch.utils.data import Dataset
 from twins import Program, check, errors, loader_of
 
@@ -115,6 +116,68 @@ def test_other_ways_to_set_items(name: str, num_workers: int, tmp_path: Path) ->
     dataset = dataset_of(Labelled, OTHERS[name], tmp_path)
     native = goloader.DataLoader(dataset, num_workers=1).explain().native
     check(Program(loader_of(dataset, batch_size=8, shuffle=True, num_workers=num_workers)), native=native)
+
+
+BESIDE = {
+    "torch's zeros": ["y = torch.zeros(7)", "y[self.labels[i]] = 1"],
+    "numpy's": ["y = np.zeros(7, dtype=np.float32)", "y[self.labels[i]] = 1.0"],
+    "smoothed": ["y = torch.full((7,), 0.02)", "y[self.labels[i]] = 0.9"],
+}
+
+
+class Photographed(Labelled):
+    """The same beside an image."""
+
+    def __init__(self, root: Path, labels: list[int] | None = None) -> None:
+        super().__init__(labels=labels)
+        self.paths = [str(root / f"{number % 8}.png") for number in range(61)]
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("photographed")
+    for number in range(8):
+        pixels = np.random.default_rng(number).integers(0, 256, (9, 12, 3), np.uint8)
+        Image.fromarray(pixels).save(folder / f"{number}.png")
+    return folder
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+@pytest.mark.parametrize("name", BESIDE)
+def test_beside_images(name: str, num_workers: int, root: Path) -> None:
+    lines = [*BESIDE[name], "F.to_tensor(Image.open(self.paths[i]).convert('RGB')), y"]
+    dataset = dataset_of(Photographed, lines, root)
+    check(Program(loader_of(dataset, batch_size=8, shuffle=True, num_workers=num_workers)))
+
+
+# Behind a flip that is drawn.
+DRAWN = {
+    "in any case": (["y[self.labels[i]] = 1"], True),
+    "in one way": (["if turned < 0.5: y[self.labels[i]] = 1"], False),
+    "where it is drawn": (["y[random.randrange(7)] = 1"], False),
+    "twice": (["y[self.labels[i]] = 1", "y[self.labels[i] - 1] = 1"], False),
+}
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+@pytest.mark.parametrize("name", DRAWN)
+def test_beside_images_that_are_flipped(name: str, num_workers: int, root: Path) -> None:
+    lines, native = DRAWN[name]
+    before = ["turned = random.random()", "image = Image.open(self.paths[i]).convert('RGB')"]
+    before += ["if turned < 0.4: image = image.transpose(0)", "y = np.zeros(7, np.float32)"]
+    dataset = dataset_of(Photographed, [*before, *lines, "F.to_tensor(image), y"], root)
+    check(Program(loader_of(dataset, batch_size=8, shuffle=True, num_workers=num_workers)), native=native)
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_beside_images_with_labels_that_are_none(num_workers: int, root: Path) -> None:
+    class Given(Photographed):
+        def __init__(self, root: Path) -> None:
+            super().__init__(root, ([3, -1, 5, 7] * 16)[:61])
+
+    lines = [*BESIDE["torch's zeros"], "F.to_tensor(Image.open(self.paths[i]).convert('RGB')), y"]
+    loader = loader_of(dataset_of(Given, lines, root), batch_size=3, num_workers=num_workers)
+    assert errors(check(Program(loader, epochs=1), native=False))
 
 
 @pytest.mark.filterwarnings("ignore::goloader.GoloaderWarning")

@@ -250,15 +250,15 @@ def store_item(machine: Machine, instruction: Instruction) -> None:
         return
     if is_made(made):
         machine.one_of(made)
+    if isinstance(made, Call | Filled) and machine.sets_one(made, name):
+        filled = machine.fill(made, name, item, NONE)
+        machine.reader.evaluated.append(filled)
+        machine.reader.places.setdefault(filled, machine.place)
+        return
     if machine.reader.draws is not None and machine.loop is None and not is_made(made):
         stored = Stored(made, name, item)
         machine.reader.evaluated.append(stored)
         machine.reader.places.setdefault(stored, machine.place)
-        return
-    if isinstance(made, Call | Filled) and machine.loop is None and not machine.samples:
-        filled = machine.fill(made, name, item, NONE)
-        machine.reader.evaluated.append(filled)
-        machine.reader.places.setdefault(filled, machine.place)
         return
     if not isinstance(made, Mapping) or not isinstance(name, Constant):
         raise UnreadableError(f"sets {made}[{name}]")

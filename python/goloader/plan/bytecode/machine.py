@@ -43,6 +43,7 @@ from .expressions import (
     Name,
     Spread,
     Through,
+    Unary,
     Unknown,
     UnreadableError,
     as_constant,
@@ -645,6 +646,17 @@ class Machine:
             loop.lists.replace(made, longer)
         self.made.replace(made, longer)
         self._become(made, longer)
+
+    def sets_one(self, made: Call | Filled, key: Expression) -> bool:
+        """Whether it may be one item of an array, as large for all samples, that is set whichever way the code goes."""
+        if self.samples or self.loop is not None:
+            return False
+        if self.reader.draws is None:
+            return True
+        sizes = made.arguments if isinstance(made, Call) else ()
+        varies = any(isinstance(part, Index | Drawn | Either) for each in sizes for part in parts_of(each))
+        several = isinstance(key, Display | Binary | Unary)
+        return not varies and not several and not any(each._within for each in self.reader.running)
 
     def fill(self, made: Expression, key: Expression, item: Expression, owner: Expression) -> Filled:
         """Items of a tensor are set, by whatever name it goes. Raises UnreadableError where anything else has it."""

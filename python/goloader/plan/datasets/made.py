@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 
-from ..bytecode import Attribute, Call, Display, Expression, UnreadableError
+from ..bytecode import Attribute, Call, Display, Expression, Filled, UnreadableError
+from .arithmetic import dtype_of, is_filled
 from .own import OwnCode
 from .sources import FLOATS, INTS
 
@@ -52,9 +54,9 @@ class Made:
 
 def made_of(own: OwnCode, given: Expression) -> Made | None:
     """What a value is, if it is made of numbers; None for one that is not."""
-    if not isinstance(given, Call):
-        return None
     match given:
+        case Filled(of=Call(function=function, arguments=sizes, options=options), key=label, item=item):
+            return _put(own, function, sizes, dict(options), label, item)
         case Call(function=Attribute(owner=inner, name="float" | "long" as name), arguments=(), options=()):
             made = made_of(own, inner)
             if made is not None and not made.array and made.classes is None:
@@ -99,6 +101,38 @@ def _made_by(
         if label is not None and label.label and type(classes) is int and classes > 0:
             return Made(label.numbers, lambda values: torch.nn.functional.one_hot(label.make(values), classes), True,
                         classes=classes)  # fmt: skip
+    return None
+
+
+def _put(
+    own: OwnCode,
+    function: Expression,
+    sizes: Sequence[Expression],
+    options: dict[str, Expression],
+    label: Expression,
+    item: Expression,
+) -> Made | None:
+    """zeros(size) and the like, with one item that a label sets."""
+    try:
+        called, number = own.means(function), own.means(item)
+        extents = [
+            tuple(map(own.means, each.items)) if isinstance(each, Display) else own.means(each) for each in sizes
+        ]
+        kinds = {name: own.means(each) for name, each in options.items()}
+    except UnreadableError:
+        return None
+    if not is_filled(called) or not {*kinds} <= {"dtype"} or type(number) not in (int, float, bool):
+        return None
+
+    def hot(label: int) -> Any:
+        array = called(*extents, **kinds)
+        array[label] = number
+        return array
+
+    with suppress(Exception):  # what they are, the user's code raises, too
+        array = hot(0)
+        if array.ndim == 1 and dtype_of(array):
+            return Made((label,), lambda values: hot(next(values)), True, classes=len(array))
     return None
 
 
