@@ -16,6 +16,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -42,18 +43,18 @@ def run(
     path         folders of modules that it imports, before goloader's package
     environment  what it has beside this process's own
 
-    Its output ends where nobody who has its pipes is left, as with subprocess. Raises TimeoutExpired after so many
-    seconds, and kills all processes of its session then.
+    Its output ends where nobody who has its pipes is left, as with subprocess. After so many seconds all processes of
+    its session are killed, and the test fails.
     """
+    modules = [*map(str, path), str(ROOT / "python")]
     pipes = [os.pipe() for _ in range(3)]
     ends = [os.fdopen(read, "r") for read, _ in pipes]
     asked = {
         "program": program,
         "arguments": ["-c", *map(str, arguments)],
         "cwd": str(cwd or os.getcwd()),
-        "path": ["", *map(str, path), str(ROOT / "python"), str(ROOT)],
-        "environment": {**os.environ, "PYTHONPATH": os.pathsep.join([*map(str, path), str(ROOT / "python")])}
-        | environment,
+        "path": ["", *modules, str(ROOT)],
+        "environment": os.environ | {"PYTHONPATH": os.pathsep.join(modules)} | environment,
     }
     child = _server(libraries).fork(asked, [write for _, write in pipes])
     for _, write in pipes:
@@ -62,16 +63,19 @@ def run(
     readers = [threading.Thread(target=_read, args=(end, said, n), daemon=True) for n, end in enumerate(ends)]
     for each in readers:
         each.start()
-    late = False
+    late = time.monotonic() + timeout
     for each in readers:
-        each.join(timeout)
-        if each.is_alive():
-            late = True
-            os.killpg(child, signal.SIGKILL)
+        each.join(max(0, late - time.monotonic()))
+    hangs = any(each.is_alive() for each in readers)
+    if hangs:
+        os.killpg(child, signal.SIGKILL)
+        for each in readers:
             each.join()
     out, err, status = said
-    if late:
-        raise subprocess.TimeoutExpired(program, timeout, out, err)
+    if hangs:
+        import pytest  # not in the processes that fork
+
+        pytest.fail(f"hung after {timeout} s, having said:\n{out}{err}")
     return subprocess.CompletedProcess(program, int(status), out, err)
 
 

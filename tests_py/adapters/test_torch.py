@@ -5,13 +5,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests_py import fresh
-
-PACKAGE = Path(__file__).parents[2] / "python"
 
 # torch 2.6: does not say whose batch it has. torch 2.5: no in_order, and counts a batch as received later.
 OLDER = r"""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable
-from pathlib import Path
 
 import photos
 import pytest
@@ -13,7 +12,6 @@ from tests_py import fresh
 
 Run = Callable[..., str]
 
-PACKAGE = Path(__file__).parents[2] / "python"
 
 PROLOGUE = """
 import sys, warnings

@@ -251,14 +251,10 @@ def store_item(machine: Machine, instruction: Instruction) -> None:
     if is_made(made):
         machine.one_of(made)
     if isinstance(made, Call | Filled) and machine.sets_one(made, name):
-        filled = machine.fill(made, name, item, NONE)
-        machine.reader.evaluated.append(filled)
-        machine.reader.places.setdefault(filled, machine.place)
+        machine.reader.add(machine.fill(made, name, item, NONE), machine.place)
         return
     if machine.reader.draws is not None and machine.loop is None and not is_made(made):
-        stored = Stored(made, name, item)
-        machine.reader.evaluated.append(stored)
-        machine.reader.places.setdefault(stored, machine.place)
+        machine.reader.add(Stored(made, name, item), machine.place)
         return
     if not isinstance(made, Mapping) or not isinstance(name, Constant):
         raise UnreadableError(f"sets {made}[{name}]")
@@ -335,8 +331,7 @@ def unpack_sequence(machine: Machine, instruction: Instruction) -> None:
         if machine.reader.draws is not None:  # it may fail, whether they are used or not
             if isinstance(owner, Iterated) or not parts:
                 raise UnreadableError(f"unpacks {owner}")
-            machine.reader.evaluated.append(parts[0])
-            machine.reader.places.setdefault(parts[0], machine.place)
+            machine.reader.add(parts[0], machine.place)
     machine.stack += reversed(parts)
 
 

@@ -398,8 +398,7 @@ class Machine:
         draws = self.reader.draws is not None and self.reader.draws(value)
         if draws:
             value = Drawn(value, next(self.reader.numbers))
-        self.reader.evaluated.append(value)
-        self.reader.places.setdefault(value, self.place)
+        self.reader.add(value, self.place)
         if draws:
             value, ordered = self.reader.one_of(value)
             if ordered is not None:
@@ -647,6 +646,11 @@ class Machine:
         self.made.replace(made, longer)
         self._become(made, longer)
 
+    @property
+    def _is_within(self) -> bool:
+        """Whether this is one of two ways: what is changed here is one of two things where they meet."""
+        return any(each._within for each in self.reader.running)
+
     def sets_one(self, made: Call | Filled, key: Expression) -> bool:
         """Whether it may be one item of an array, as large for all samples, that is set whichever way the code goes."""
         if self.samples or self.loop is not None:
@@ -656,7 +660,7 @@ class Machine:
         sizes = made.arguments if isinstance(made, Call) else ()
         varies = any(isinstance(part, Index | Drawn | Either) for each in sizes for part in parts_of(each))
         several = isinstance(key, Display | Binary | Unary)
-        return not varies and not several and not any(each._within for each in self.reader.running)
+        return not varies and not several and not self._is_within
 
     def fill(self, made: Expression, key: Expression, item: Expression, owner: Expression) -> Filled:
         """Items of a tensor are set, by whatever name it goes. Raises UnreadableError where anything else has it."""
@@ -674,8 +678,7 @@ class Machine:
     def lengthen(self, made: Display | Extended, more: Expression) -> None:
         """A list becomes longer by items of which nobody knows how many they are, by whatever name it goes."""
         parts = parts_of_list(more)
-        within = any(each._within for each in self.reader.running)  # where two ways meet, it would be one of two
-        if parts is None or within or not self._has_alone(made):
+        if parts is None or self._is_within or not self._has_alone(made):
             raise UnreadableError("adds to a list what cannot be counted")
         longer = Extended((*(made.parts if isinstance(made, Extended) else (made,)), *parts))
         self.made.replace(made, longer)

@@ -239,9 +239,13 @@ class Reader:
                 machine.stack, machine.locals, machine.made = state
             why = error.args[0], error.place
         made = Apart(value, called.function, called.arguments, called.options, why)
-        self.evaluated.append(made)
-        self.places.setdefault(made, place)
+        self.add(made, place)
         return made
+
+    def add(self, value: Expression, place: str) -> None:
+        """Something is evaluated; what is alike was evaluated where it came first."""
+        self.evaluated.append(value)
+        self.places.setdefault(value, place)
 
     def one_of(self, drawn: Expression) -> tuple[Expression, Expression | None]:
         """What is known of what a call gives that draws of a list; and the list, if that becomes it."""

@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from itertools import repeat
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -107,7 +107,6 @@ class Computed(Node):
                 raise UnreadableError("gives nothing but texts")
         except UnreadableError as error:
             raise own.unread(error) from None
-        self._places = (*(place for place, _ in self._bases), *(place for place, _ in self._kept))
         self.negatives = self._domain.plain and missing is None and not self._gives_index
         self.gives_index = self._gives_index
         stored = any(base.stored is not None for base in self._bases.values())  # which take other indices in other ways
@@ -137,6 +136,8 @@ class Computed(Node):
         self._bases: dict[tuple[Expression, tuple[Any, ...]], Base] = {}
         self._ahead: dict[tuple[Any, ...], Ahead] = {}
         self._kept: list[tuple[Expression, Any]] = []
+        # By their ids, bases of which other rows are taken than the index's.
+        self._drawn_of: set[int] = set()
         self._domain = Domain()
         self._gives_index = False
         self._dtype = torch.get_default_dtype()
@@ -202,17 +203,31 @@ class Computed(Node):
         return text  # type: ignore[return-value]
 
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
-        if not self._own.unchanged(dataset) or torch.get_default_dtype() is not self._dtype:
+        if not self._own.unchanged(dataset):
             return False
         try:
-            values = self._own.values(self._places)
+            return self.stands(at, at)
         except UnreadableError:
             return False
-        count = len(self._bases)
+
+    @cached_property
+    def _places(self) -> tuple[Expression, ...]:
+        """What it is made of, once all is compiled."""
+        return (*(place for place, _ in self._bases), *(place for place, _ in self._kept))
+
+    def stands(self, at: Indices | None, ahead: Indices | None) -> bool:
+        """Whether all that it is made of is what it was, at these indices, and what was worked out ahead at those.
+
+        Raises UnreadableError where something is not there any more.
+        """
+        if torch.get_default_dtype() is not self._dtype:
+            return False
+        values, count = self._own.values(self._places), len(self._bases)
+        rows = (None if id(base) in self._drawn_of else at for base in self._bases.values())
         return (
-            all(map(Base.unchanged, self._bases.values(), values, repeat(at)))
+            all(map(Base.unchanged, self._bases.values(), values, rows))
             and all(same(value, kept) for value, (_, kept) in zip(values[count:], self._kept, strict=True))
-            and all(each.unchanged(at) for each in self._ahead.values())
+            and all(each.unchanged(ahead) for each in self._ahead.values())
         )
 
     def constant(self, expression: Expression) -> Any:

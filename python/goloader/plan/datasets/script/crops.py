@@ -40,7 +40,7 @@ from ...rows import Field
 from ..arithmetic import Value
 from ..array_files import WavAhead
 from ..bases import Base, like
-from ..computed import AnyLength, Computed, same
+from ..computed import AnyLength, Computed
 from ..sounds import reader_of
 from . import numbers
 from .numbers import Number
@@ -102,22 +102,10 @@ class Crops(Computed):
         self._several: dict[int, tuple[Expression, Expression]] = {}
         self._alls: dict[Expression, All] = {}
         self._by_index: dict[int, Base] = {}
-        self._drawn_of: set[int] = set()
         self.fields: list[Field] = []
         self._read: list[Any] = []
         self.places: list[Number] = []
         self.examples: list[Any] = []
-
-    def unchanged(self, dataset: Any, at: Any) -> bool:
-        """Whether paths, arrays that go into arithmetic, and what items are taken of are what they were."""
-        values = self._own.values((*(place for place, _ in self._bases), *(place for place, _ in self._kept)))
-        rows = (None if id(base) in self._drawn_of else at for base in self._bases.values())
-        return (
-            torch.get_default_dtype() is self._dtype
-            and all(map(Base.unchanged, self._bases.values(), values, rows))
-            and all(same(value, was) for value, (_, was) in zip(values[len(self._bases) :], self._kept, strict=True))
-            and all(each.unchanged(None) for each in self._ahead.values())
-        )
 
     @property
     def reckons(self) -> bool:
