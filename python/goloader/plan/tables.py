@@ -28,6 +28,7 @@ class Table:
         self.dtype = str(out.dtype).removeprefix("torch.")
         self.channels = out.shape[0]
         self.data = _bytes(out).tobytes()
+        self.digest = hashlib.blake2b(self.data, digest_size=16).hexdigest()
         self.tensor = type(out).__name__
         self.contiguous = True
         self.pixel: tuple[int, ...] = (1, 1, 1)
@@ -60,12 +61,15 @@ def run_tail(
     names: str,
     begin: Callable[[NDArray[np.uint8]], Any] = as_pil,
     key: str = "",
+    proved: set[Any] | None = None,
 ) -> Table:
     """The table of functions that are called one after the other, from an image of 1 or 3 channels to a tensor.
 
     begin  makes what the first of them is given of pixels, [height, width, channels]
     key    names them with all that what they make depends on, if that can be said: a table that was the same on all
            probes is kept on disk by it, and is then tried on the first alone
+    proved tables that were the same on all probes, with their functions, which somebody keeps: such a one is noted
+           here, and is tried on two of them from then on
 
     Raises RefusalError, in which `names` is what they are called, if they are no function of each byte by itself.
     """
@@ -91,13 +95,12 @@ def run_tail(
     if str(out.dtype).removeprefix("torch.") not in ITEMSIZES:
         raise TransformRefusal(names, f"goloader has no {out.dtype}", "TENSOR_STEPS")
     table = Table(out)
-    digest = hashlib.blake2b(table.data, digest_size=16).hexdigest()
     kept = memory.find(_KIND, key) if key else None
-    if kept is not None and kept.get("digest") == digest and type(kept.get("pixel")) is list:
+    if kept is not None and kept.get("digest") == table.digest and type(kept.get("pixel")) is list:
         table.contiguous, table.pixel = bool(kept.get("contiguous")), tuple(kept["pixel"])
         return table
-    known = _bytes(out)
-    for pixels in others:
+    known, of = _bytes(out), (table.digest, *map(id, tail))
+    for pixels in others[-1:] if proved and of in proved else others:
         out = run(pixels)
         planes = pixels.transpose(2, 0, 1)
         if planes.shape[0] != table.channels:
@@ -107,8 +110,10 @@ def run_tail(
             raise TransformRefusal(names, "its result for a pixel depends on the pixel's position", "TENSOR_STEPS")
     table.contiguous, table.pixel = out.is_contiguous(), run(ramp[:, :1]).stride()
     if key:
-        found = {"digest": digest, "contiguous": table.contiguous, "pixel": list(table.pixel)}
+        found = {"digest": table.digest, "contiguous": table.contiguous, "pixel": list(table.pixel)}
         memory.keep(_KIND, key, found, _KEPT_MAX)
+    if proved is not None:
+        proved.add(of)
     return table
 
 

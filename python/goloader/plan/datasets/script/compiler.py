@@ -100,6 +100,8 @@ class Compiler:
         self.calls = {**own.calls}
         self.transforms: list[Any] = []
         self.looked: list[Callable[[], Any]] = []
+        # Tables that need not be tried again on all probes.
+        self.proved: set[Any] = set()
         self.names: list[str] = []
         # The first registers are those of the files that a sample opens.
         self._images = own.opens_images

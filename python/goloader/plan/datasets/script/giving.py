@@ -159,16 +159,20 @@ def _is_vector(c: Compiler, moved: Expression) -> bool:
     return False
 
 
+def _with_channel(plane: Any) -> Any:
+    return plane.unsqueeze(0)
+
+
 def table_of(c: Compiler, picture: Picture) -> tuple[Table, bool]:
     """What its functions make of every byte, and whether they leave its channels in reverse order; behind that the same
     for each kind of rectangle."""
     names = ", ".join(c.names[-3:])
     tails = picture.tails
     if picture.made().ndim == 2:
-        tails = tuple((*each, lambda made: made.unsqueeze(0)) for each in tails)
+        tails = tuple((*each, _with_channel) for each in tails)
 
     def run(begin: Callable[[Any], Any]) -> Table:
-        table, *others = [run_tail(each, picture.channels, names, begin) for each in tails]
+        table, *others = [run_tail(each, picture.channels, names, begin, proved=c.proved) for each in tails]
         if any((each.dtype, each.channels) != (table.dtype, table.channels) for each in others):
             raise UnreadableError("sets rectangles to numbers of another type")
         table.data = b"".join(each.data for each in (table, *others))
