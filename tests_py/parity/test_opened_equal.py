@@ -170,6 +170,13 @@ class Converted(Base):
         return self.transform(Image.open(self.paths[i]).convert("RGB")), int(self.short[i])
 
 
+class ConvertedByNumpy(Base):
+    def __getitem__(self, i: int) -> Any:
+        path, label = f"{self.paths[i]} {self.labels[i]}".split()
+        image = self.transform(Image.open(path).convert("RGB"))
+        return image, np.int32(label), np.int64(self.short[i]), np.float32(self.scores[i]), np.float64(self.flags[i])
+
+
 class Items(Base):
     def __getitem__(self, i: int) -> Any:
         return self.transform(Image.open(self.paths[i]).convert("RGB")), self.tensor[i].item()
@@ -244,7 +251,7 @@ class Partial(Base):
 KINDS = (
     Defaults, Partial,
     Plain, Rows, Tutorial, TableRows, TableColumns, TableTexts, Samples, Loaded, LoadedByPillow, Joined, Numbered,
-    ByName, ByPart, Converted, Items, Alone, Named, Many, Table, Two, Branching, Grey,
+    ByName, ByPart, Converted, ConvertedByNumpy, Items, Alone, Named, Many, Table, Two, Branching, Grey,
 )  # fmt: skip
 
 
@@ -708,6 +715,7 @@ VALUES = words("""
 MADE = words("""
     torch.tensor(VALUE); torch.tensor(VALUE, dtype=torch.float32); torch.tensor(VALUE, dtype=torch.int64)
     torch.tensor(VALUE, dtype=torch.uint8); torch.as_tensor(VALUE); int(VALUE); [VALUE, 1]
+    np.int64(VALUE); np.int32(VALUE); np.float32(VALUE); np.float64(VALUE); np.float16(VALUE)
 """)
 IMAGES = words("""
     Image.open(PATH).convert('RGB'); Image.open(PATH).convert('RGB'); Image.open(PATH).convert('L'); Image.open(PATH)

@@ -72,6 +72,7 @@ VALUES = (*TEXTS, *INTS, *FLOATS, bool, np.bool_, TensorItem)
 _FUNCTIONS: dict[Any, tuple[type, ...]] = {
     int: (*TEXTS, bytes, *INTS, *FLOATS, TensorItem, bool),
     float: (*TEXTS, *INTS, *FLOATS, TensorItem, bool),
+    **dict.fromkeys((np.int64, np.int32, np.float64, np.float32, np.float16), (str, *INTS, *FLOATS, bool)),
     str: _PLAIN,
     format: _PLAIN,
     Path: PATHS,
