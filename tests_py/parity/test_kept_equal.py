@@ -325,6 +325,26 @@ def test_data_that_takes_long_to_look_at_is_not_looked_at(monkeypatch: pytest.Mo
     assert goloader.DataLoader(Padded(), batch_size=4, num_workers=2).explain().native
 
 
+def test_the_first_look_may_take_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What counts is how long one takes before a batch, when all that it goes by has been looked at."""
+    clock, looks = [0.0], [10.0]
+    unchanged = kept._Code.unchanged
+
+    def look(self: Any) -> bool:
+        clock[0] += looks.pop() if looks else 0.1
+        return unchanged(self)
+
+    def now() -> float:
+        clock[0] += 0.5  # a sample takes as much
+        return clock[0]
+
+    monkeypatch.setattr(kept._Code, "unchanged", look)
+    monkeypatch.setattr(kept.time, "thread_time", now)
+    monkeypatch.setattr(kept, "LOOK_MAX", 0.5)
+    assert goloader.DataLoader(Padded(), batch_size=4).explain().native
+    assert not looks
+
+
 def test_one_sample_shows_that_all_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "ALL_S_MAX", 0.0)
     asked: list[float] = []

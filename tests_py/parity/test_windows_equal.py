@@ -354,6 +354,49 @@ def test_what_changes_between_epochs() -> None:
         twins.check(twins.Program(program, epochs=5, before=change))
 
 
+class Sources(Data):
+    """Of a list of records one may be missing, by which samples differ."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.mix = [[f"{n}.wav", n] for n in range(self.count)]
+        self.mix[5] = None  # type: ignore[call-overload]
+
+    def __getitem__(self, index: int) -> Any:
+        start = 0 if self.mix[index] is None else np.random.randint(0, 3)
+        return self.flat[index][start : start + self.T]
+
+
+def test_branches_on_records_of_a_list() -> None:
+    dataset = Sources()
+    explained = str(goloader.DataLoader(dataset, batch_size=4).explain())
+    assert "TypeError" not in explained, explained
+    check(dataset, native=goloader.DataLoader(dataset, batch_size=4).explain().native)
+
+
+class Trajectories(Data):
+    """In dicts of a list, and of lengths that differ."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.paths = [{"seen": row, "done": row[::-1].copy()} for row in self.rows]
+
+    def __getitem__(self, index: int) -> Any:
+        path = self.paths[index]
+        length = path["seen"].shape[0]
+        if length >= 2 * self.T:
+            start = random.randint(0, length - self.T)
+            return torch.from_numpy(path["seen"][start : start + self.T]), path["done"][start : start + self.T]
+        return torch.from_numpy(path["seen"][: self.T]), path["done"][: self.T]
+
+
+def test_windows_of_records() -> None:
+    dataset = Trajectories()
+    explained = goloader.DataLoader(dataset, batch_size=4).explain()
+    assert not [row for row in explained.rows if row.stage == "loader"], explained
+    check(dataset, native=explained.native)
+
+
 class Arrays(Data):
     def __getitem__(self, index: int) -> Any:
         start = random.randint(0, 3)

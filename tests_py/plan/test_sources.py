@@ -10,8 +10,10 @@ from pathlib import PosixPath
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from goloader.plan.datasets import sources
 from goloader.plan.datasets.sequences import Listed
 from goloader.plan.datasets.sources import stand
 from goloader.plan.paths import Files
@@ -156,3 +158,47 @@ def test_data_that_is_in_itself_is_not_known() -> None:
     record["all"] = records
     assert stand(records) is None
     assert stand(record) is None
+
+
+TABLES: dict[str, Callable[[], Any]] = {
+    "rows": lambda: pd.DataFrame(np.arange(30.0).reshape(10, 3), columns=list("abc")),
+    "columns": lambda: pd.DataFrame(np.arange(30.0, dtype=np.float32).reshape(3, 10).T, columns=list("abc")),
+    "repeated": lambda: pd.concat(
+        [pd.DataFrame(np.full((5, 3), n), index=[n] * 5, columns=list("abc")) for n in (1, 2)]
+    ),
+    "apart": lambda: pd.DataFrame({name: np.arange(10) for name in "abc"}),
+    "series": lambda: pd.Series(np.arange(10.0)),
+}
+CHANGES: dict[str, Callable[[Any], Any]] = {
+    "a value": lambda table: table.iloc.__setitem__(3, 7),
+    "zeros": lambda table: table.iloc.__setitem__(slice(None), 0),
+    "a label": lambda table: setattr(table, "index", [*table.index[:-1], 99]),
+    "a column": lambda table: table.__setitem__("a" if table.ndim == 2 else 0, 5),
+}
+OF_FRAMES: dict[str, Callable[[Any], Any]] = {
+    "a dtype": lambda table: table.__setitem__(
+        "b", table["b"].astype("float64" if table["b"].dtype == "int64" else "int64")
+    ),
+    "a name": lambda table: setattr(table, "columns", list("abd")),
+    "an order": lambda table: setattr(table, "columns", list("bac")),
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_tables_of_one_dtype(kind: str) -> None:
+    for name, change in {**CHANGES, **({} if kind == "series" else OF_FRAMES)}.items():
+        table = TABLES[kind]()
+        stands = stand(table)
+        assert stands is not None
+        assert stands(table, None) and stands(table, None)
+        assert not stands(TABLES[kind](), None), "another one"
+        change(table)
+        assert not stands(table, None), name
+
+
+@pytest.mark.parametrize("kind", ["rows", "columns", "series"])
+def test_numbers_of_a_table_are_looked_at_in_one_go(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(sources, "_columns")
+    table = TABLES[kind]()
+    stands = stand(table)
+    assert stands is not None and stands(table, None)

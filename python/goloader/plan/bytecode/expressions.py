@@ -154,6 +154,8 @@ class Constant(Expression):
         return hash(self._itself())
 
     def _itself(self) -> tuple[type, Any]:
+        if self.kind.__hash__ is None:  # a list in a list: it is what it is, whatever it holds
+            return self.kind, id(self.value)
         # 0.0 equals -0.0, frozenset({1}) equals frozenset({True}), and a NaN not even itself.
         return self.kind, repr(self.value) if self.kind in (float, complex, frozenset) else self.value
 

@@ -207,15 +207,22 @@ def is_table(value: Any) -> bool:
 
 def _of_table(table: Any) -> Stand | None:
     """Of a DataFrame or a Series of pandas': whether it is still this one, and all in it what it is now."""
+    labels = [table.index.copy(), *([table.columns.copy()] if hasattr(table, "columns") else [])]
+
+    def is_this(now: Any) -> bool:
+        return now is table and all(map(_same_labels, (now.index, getattr(now, "columns", None)), labels))
+
+    if (block := _block(table)) is not None:
+        was = block.copy(order="K")
+        return lambda now, at: is_this(now) and _is_block(now.to_numpy(), block, was)
     numbers = {n: each.to_numpy().copy() for n, each in _columns(table) if str(each.dtype) in _NUMBERS}
     objects = {n: [*each.to_numpy()] for n, each in _columns(table) if each.dtype == object}
     if not all(map(_is_fixed, objects.values())):  # they may change where they are
         return None
     others = {n: each.copy() for n, each in _columns(table) if n not in numbers and n not in objects}
-    labels = [table.index.copy(), *([table.columns.copy()] if hasattr(table, "columns") else [])]
 
     def stands(now: Any, at: Indices | None) -> bool:
-        if now is not table or not all(map(_same_labels, (now.index, getattr(now, "columns", None)), labels)):
+        if not is_this(now):
             return False
         for n, each in _columns(now):
             if n in numbers:
@@ -232,6 +239,28 @@ def _of_table(table: Any) -> Stand | None:
 
 
 _NUMBERS = {"bool", *(f"{kind}{bits}" for kind in ("int", "float") for bits in (8, 16, 32, 64)), "uint8"}
+
+
+def _block(table: Any) -> Any:
+    """All numbers of a table as the array that they lie in; None where there is no such array."""
+    dtypes = [*table.dtypes.array] if hasattr(table, "columns") else [table.dtype]
+    if len({*dtypes}) != 1 or str(dtypes[0]) not in _NUMBERS:
+        return None
+    block = table.to_numpy()
+    return block if _place(block) == _place(table.to_numpy()) else None
+
+
+def _place(array: Any) -> tuple[Any, ...]:
+    """Where an array is. While it is held, another one there is of the same memory."""
+    return array.ctypes.data, array.dtype, array.shape, array.strides
+
+
+def _is_block(now: Any, block: Any, was: Any) -> bool:
+    """Whether a table still has its numbers there, and these. If one column had another dtype, all would be copied."""
+    if _place(now) != _place(block):
+        return False
+    ours, theirs = _words(now.T if now.flags.f_contiguous else now), _words(was.T if was.flags.f_contiguous else was)
+    return alike(now, was) if ours is None else bool(np.array_equal(ours, theirs))
 
 
 def _columns(table: Any) -> Iterator[tuple[int, Any]]:

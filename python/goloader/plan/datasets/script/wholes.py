@@ -215,7 +215,7 @@ class WholeLeaf(Leaf):
 
     def _shape(self, value: Value) -> list[Value]:
         sample = value.sample
-        if type(sample) is not AnyLength:
+        if type(sample) is not AnyLength or not isinstance(sample.base, Whole):
             return super()._shape(value)
         if sample.base.differs:
             raise UnreadableError("reckons with how many items an array has")
