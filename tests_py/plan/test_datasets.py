@@ -13,7 +13,7 @@ import torchvision
 import torchvision.transforms as T
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch.utils.data import ConcatDataset, Dataset, Subset, random_split
+from torch.utils.data import ConcatDataset, Dataset, Subset, TensorDataset, random_split
 from torchvision.datasets import DatasetFolder, ImageFolder
 from torchvision.datasets.folder import default_loader, pil_loader
 
@@ -127,6 +127,31 @@ def test_concat_and_nesting(photos: Path) -> None:
     check_all(Subset(tree, [0, -1, 60, 5, 7, 1000]))
     assert check_all(ConcatDataset([one, two])).index is None
     assert len(check_all(ConcatDataset([one, one])).parts) == 1
+
+
+def test_no_part_of_a_concat_has_its_rows_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = [TensorDataset(torch.rand(length, 2), torch.arange(length)) for length in range(1, 40)]
+    calls = []
+    arange = np.arange
+    monkeypatch.setattr(np, "arange", lambda *given, **named: calls.append(given) or arange(*given, **named))
+    assert lowered(ConcatDataset(parts)).index is None
+    assert not calls
+    lowered(ConcatDataset([*parts, parts[0]]))  # whose rows are there twice
+    assert calls
+
+
+def test_tensors_of_a_list_are_held_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    tensors = [torch.rand(3) for _ in range(20)]
+    samples = lowered(tensors)
+    samples.hold()
+    calls = []
+    empty = torch.empty
+    monkeypatch.setattr(torch, "empty", lambda *given, **named: calls.append(given) or empty(*given, **named))
+    samples.hold()  # as each epoch does
+    assert len(calls) < len(tensors)
+    for tensor in tensors:
+        with pytest.raises(RuntimeError, match="not resizable"):
+            tensor.resize_(100)
 
 
 @given(data=st.data())

@@ -80,7 +80,8 @@ class Sequences(Owner):
         first = self._elements[0]
         self._tensors = isinstance(first, torch.Tensor)
         # Of our own: memory lives on if the user's tensors are set to another.
-        self._storages = [each.untyped_storage() for each in self._elements] if self._tensors else None
+        self._storages = [each.untyped_storage() for each in self._elements] if self._tensors else []
+        self._held = False
         self._addresses, self._shapes = _addresses(self._elements), list(map(_SHAPE, self._elements))
         self._strides = _strides(self._elements)
         self.in_one_piece = all(map(_contiguous, self._elements))
@@ -135,9 +136,11 @@ class Sequences(Owner):
         return checksum
 
     def hold(self) -> None:
-        # A storage with an array over it refuses resize_().
-        for storage in self._storages or ():
-            torch.empty(0, dtype=torch.uint8).set_(storage).numpy()
+        # A storage that has had an array over it refuses resize_() from then on.
+        if not self._held:
+            for storage in self._storages:
+                torch.empty(0, dtype=torch.uint8).set_(storage).numpy()
+            self._held = True
 
 
 def _contiguous(array: Any) -> bool:
