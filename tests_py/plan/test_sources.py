@@ -1,6 +1,7 @@
 """Whether data is still what values were made of: of millions of items no one is looked at alone."""
 
 import copy
+import gc
 import os
 import random
 import sys
@@ -16,23 +17,26 @@ import pytest
 from goloader.plan.datasets import sources
 from goloader.plan.datasets.sequences import Listed
 from goloader.plan.datasets.sources import stand
+from goloader.plan.datasets.tree import alike
 from goloader.plan.paths import Files
 from goloader.plan.refusal import SourceRefusal
 
 
 def frames(function: Callable[[], Any]) -> int:
-    """Python functions and generators that were entered in a call."""
+    """Python functions and generators that were entered in a call, and not by the garbage collector."""
     count = 0
 
     def entered(frame: Any, event: str, argument: Any) -> None:
         nonlocal count
         count += event == "call"
 
+    gc.disable()
     sys.setprofile(entered)
     try:
         function()
     finally:
         sys.setprofile(None)
+        gc.enable()
     return count
 
 
@@ -70,6 +74,30 @@ def test_no_record_is_looked_at_alone(kind: str) -> None:
 def test_no_path_is_looked_at_alone() -> None:
     few, many = ([f"{n}.npy" for n in range(count)] for count in (100, 1000))
     assert frames(lambda: Files.of(few)) == frames(lambda: Files.of(many))
+
+
+NUMBERS = (float, np.float64, np.float32, np.float16, np.int64, np.int32, np.uint8, np.bool_)
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+def test_no_number_is_looked_at_alone(kind: Any) -> None:
+    few, again, many, more = ([kind(n % 200) for n in range(count)] for count in (100, 100, 1000, 1000))
+    assert alike(few, again)
+    assert frames(lambda: alike(few, again)) == frames(lambda: alike(many, more))
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+def test_numbers_are_alike_where_each_is(kind: Any) -> None:
+    rng = random.Random(0)
+    values = [0.0, -0.0, float("nan"), 1.0, 3.0] if kind(0.5) else [0, 1, 3]
+    others = [np.float64(1), np.float32(1), 1, 1.0, True, np.int64(1), np.bool_(True), None]
+    for _ in range(300):
+        one = [kind(rng.choice(values)) for _ in range(rng.randrange(1, 5))]
+        two = [kind(rng.choice(values)) if rng.random() < 0.2 else kind(each) for each in one]
+        if rng.random() < 0.2:
+            two[rng.randrange(len(two))] = rng.choice(others)
+        two = two[: rng.choice([None, None, None, -1])]
+        assert alike(one, two) == (len(one) == len(two) and all(map(alike, one, two)))
 
 
 @pytest.mark.parametrize("kind", [str, os.fsencode, PosixPath, np.str_])

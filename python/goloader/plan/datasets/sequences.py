@@ -138,8 +138,9 @@ class Sequences(Owner):
     def hold(self) -> None:
         # A storage that has had an array over it refuses resize_() from then on.
         if not self._held:
+            over = torch.empty(0, dtype=torch.uint8)
             for storage in self._storages:
-                torch.empty(0, dtype=torch.uint8).set_(storage).numpy()
+                over.set_(storage).numpy()
             self._held = True
 
 

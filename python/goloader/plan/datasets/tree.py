@@ -392,6 +392,8 @@ def equal(indices: Any, given: Any) -> bool:
 
 # Values of these types are equal only where nothing tells them apart.
 _EXACT = {bool, bytes, int, str, type(None)}
+# Of these an array has all bits.
+_NUMBERS = {float, *(np.dtype(code).type for code in "?bBhHiIlLqQefd")}
 
 
 def alike(value: Any, other: Any) -> bool:
@@ -400,11 +402,17 @@ def alike(value: Any, other: Any) -> bool:
     if type(value) is not type(other):
         return False
     if isinstance(value, list | tuple):
-        if len(value) == len(other) and all(map(operator.is_, value, other)):
+        if len(value) != len(other):
+            return False
+        if all(map(operator.is_, value, other)):
             return True
-        if set(map(type, value)) <= _EXACT:
+        kinds = {*map(type, value)}
+        if kinds <= _EXACT:
             return bool(value == other) and list(map(type, value)) == list(map(type, other))
-        return len(value) == len(other) and all(map(alike, value, other))
+        if len(kinds) == 1 and kinds <= _NUMBERS:  # in one go: there may be millions
+            of = kinds.pop()
+            return {*map(type, other)} == {of} and np.array(value, of).tobytes() == np.array(other, of).tobytes()
+        return all(map(alike, value, other))
     if isinstance(value, np.generic):
         return bool(value.dtype == other.dtype and value.tobytes() == other.tobytes())
     if isinstance(value, float | complex):
