@@ -8,7 +8,7 @@
     tokens.py   goloader's TokenDataset
     hugging_face.py  Hugging Face's datasets.Dataset
     own.py      the user's own classes, and torchvision's others, read from bytecode
-    computed.py those that make samples of arrays; bases.py what they take items of, sequences.py lists of arrays,
+    computed/   those that make samples of arrays; bases.py what they take items of, sequences.py lists of arrays,
                 ahead.py what is worked out for each index, array_files.py files that have an array each, sounds.py what
                 reads WAV files, program.py, arithmetic.py and integers.py what is made of the items, and which they are
     fetched.py  objects of remote stores that code fetches by libraries, and clients.py by whom

@@ -170,7 +170,7 @@ class TextsAhead(Ahead):
 class TextAhead(Ahead):
     """A text for each index, as it is: Python puts those of a batch beside what the core makes.
 
-    As a piece of computed.py.
+    As a piece of computed/.
     """
 
     is_row, extents, memory, program, inputs, cut, channels_last = True, (), frozenset[int](), None, (), None, False

@@ -265,7 +265,7 @@ def _parts_of(first: Any) -> Callable[[Any], list[Any]]:
 
 
 class _Kept:
-    """One field of all samples that were made: as a piece of computed.py.
+    """One field of all samples that were made: as a piece of computed/.
 
     bytes  of one
     """

@@ -8,7 +8,7 @@ short ones.
         audio = F.pad(audio, (0, self.segment - audio.size(0)))
 
 The script says where in all arrays, one after the other, a sample's part begins; the core reads this alone. What is
-done to each number, before and after, is a program as that of arrays (../computed.py).
+done to each number, before and after, is a program as that of arrays (../computed/).
 """
 
 from __future__ import annotations

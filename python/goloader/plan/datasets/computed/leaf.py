@@ -1,23 +1,16 @@
-"""A user's own class that makes its samples of arrays: rows, windows, casts, arithmetic, shapes; and of the index.
-
-Its `__getitem__` is read from its bytecode; each field becomes rows of an array, or a program over such rows
-(program.py), which the core carries out. Nothing of the class is run.
-"""
+"""One field of the samples: its expression becomes rows, or a program over rows."""
 
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 from collections.abc import Callable
-from contextlib import suppress
-from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
-from ..bytecode import (
+from ...bytecode import (
     Attribute,
     Binary,
     Call,
@@ -38,13 +31,10 @@ from ..bytecode import (
     UnreadableError,
     parts_of,
 )
-from ..collation import Lists, is_channels_last
-from ..originals import is_original
-from ..refusal import RefusalError
-from ..rows import DIMENSIONS_MAX, Array, Program
-from ..structure import Structure
-from .ahead import Ahead, NumbersAhead, TextAhead, TextsAhead
-from .arithmetic import (
+from ...originals import is_original
+from ...rows import DIMENSIONS_MAX
+from ..ahead import Ahead
+from ..arithmetic import (
     OPERATORS,
     Arithmetic,
     Value,
@@ -56,452 +46,17 @@ from .arithmetic import (
     method_of,
     rule_of,
 )
-from .array_files import FilesAhead, NpyAhead, Sounds, WavAhead
-from .arrays import is_scattered
-from .bases import Base, Numbers, Records, like, why_not_collated
-from .cuts import Cut
-from .integers import INDEX, Domain, Integers
-from .own import ListItems, OwnCode
-from .program import Items, Writer
-from .sequences import Listed
-from .sounds import Reader, how_read, reader_of
-from .sources import check_settled
-from .stores import Group, StoredArray
-from .tensors import NAMES
-from .tree import NOWHERE, Column, Indices, Node, alike
+from ..array_files import FilesAhead
+from ..arrays import is_scattered
+from ..bases import Base, Numbers, like, why_not_collated
+from ..integers import INDEX, Integers
+from ..program import Items, Writer
+from ..sounds import Reader, how_read, reader_of
+from ..tree import Indices
+from .inputs import Input, windows
 
-# An array, or a dict, that is the same for all samples is compared with what it was, before each batch.
-_KEPT_BYTES_MAX = 1 << 20
-_KEPT_NAMES_MAX = 1 << 12
-
-
-class Computed(Node):
-    """A dataset of such a class.
-
-    Its length is that of what items are taken of, whatever `__len__` says. What an index beyond it gives is the class's
-    own matter: Python loads such batches.
-    """
-
-    open_ended = True
-
-    def __init__(self, own: OwnCode | ListItems, most: int | None = None, rows: Lists = "") -> None:
-        """
-        most  values are worked out ahead for so many indices, which shows mostly if the code is understood
-        rows  which lists of numbers that samples have are rows
-        """
-        self._begin(own, most, rows)
-        try:
-            self.structure = self._structure(own.reading.result)
-            for loose in own.reading.loose:
-                self._evaluate(loose)
-            for condition, outcome in own.reading.asserted:
-                self._prove(condition, outcome)
-            self._check_read()
-            self.length, missing = self._domain.settle()
-            index = None if missing is None else np.where(missing, NOWHERE, np.arange(self.length, dtype=np.int64))
-            usable = None if missing is None else ~missing
-            pieces = [
-                leaf if isinstance(leaf, TextAhead) else _Piece(leaf, self.length, usable) for leaf in self._leaves
-            ]
-            if all(isinstance(each, TextAhead) for each in pieces):
-                raise UnreadableError("gives nothing but texts")
-        except UnreadableError as error:
-            raise own.unread(error) from None
-        self.negatives = self._domain.plain and missing is None and not self._gives_index
-        self.gives_index = self._gives_index
-        stored = any(base.stored is not None for base in self._bases.values())  # which take other indices in other ways
-        self.any_integer = self._domain.plain and not (self._gives_index or own.asks_index or stored)
-        plain = self.negatives and all(piece.is_row for piece in pieces)
-        if isinstance(own, OwnCode):
-            self.note = f"its __getitem__ {'only takes rows: read' if plain else 'was compiled'} from its bytecode"
-        for kind, name in ((NpyAhead, ".npy"), (WavAhead, "WAV")):
-            files = sum(isinstance(each, kind) for each in self._ahead.values())
-            if files:
-                self.note += f"; {files} of its arrays are in {name} files, which Go reads"
-        texts = sum(isinstance(each, TextAhead) for each in pieces)
-        if texts:
-            self.note += f"; Python puts {texts} of its values, texts, beside"
-        made = [(p, leaf) for p, leaf in zip(pieces, self._leaves, strict=True) if isinstance(p, _Piece)]
-        _cut([piece for piece, _ in made], [leaf for _, leaf in made if isinstance(leaf, Leaf)], usable)
-        self.columns = tuple(
-            Column((piece,), str if isinstance(piece, TextAhead) else piece.spec, index) for piece in pieces
-        )
-
-    def _begin(self, own: OwnCode | ListItems, most: int | None, rows: Lists) -> None:
-        """Nothing is compiled yet."""
-        self.rows = rows
-        self.dataset = own.dataset
-        self._own = own
-        self._most = most
-        self._bases: dict[tuple[Expression, tuple[Any, ...]], Base] = {}
-        self._ahead: dict[tuple[Any, ...], Ahead] = {}
-        self._kept: list[tuple[Expression, Any]] = []
-        # By their ids, bases of which other rows are taken than the index's.
-        self._drawn_of: set[int] = set()
-        self._domain = Domain()
-        self._gives_index = False
-        self._dtype = torch.get_default_dtype()
-        self._leaves: list[Leaf | TextAhead] = []
-
-    @property
-    def works_ahead(self) -> bool:
-        """Whether some of its values are worked out before there are batches."""
-        return bool(self._ahead)
-
-    def _structure(self, given: Expression) -> Structure:
-        """The structure of a sample; compiles its fields."""
-        if isinstance(given, Display) and given.items and given.kind is not slice:
-            return tuple(map(self._structure, given.items))
-        if isinstance(given, Mapping) and given.items:
-            return dict(zip(given.names, map(self._structure, given.items), strict=True))
-        if (
-            isinstance(given, Call)
-            and not given.arguments
-            and given.options
-            and self._own.means(given.function) is dict
-        ):
-            return {name: self._structure(each) for name, each in given.options}
-        leaf: Leaf | TextAhead = (made := Leaf(self))
-        try:
-            value = made.value(given)
-            if isinstance(value, _Record) and not (self.rows == "all" and _are_numbers(value.sample)):
-                self._check_alike(value)
-                return self._structure(value.spread(given))
-            made.give(given, value)
-        except UnreadableError:
-            text = self._text(given)
-            if text is None:
-                raise
-            leaf = text
-        self._leaves.append(leaf)
-        return len(self._leaves) - 1
-
-    def _check_alike(self, record: _Record) -> None:
-        """Raises UnreadableError unless there is as much in it for every index, under the same names.
-
-        What is in it may be worked out ahead, which asks for no more than the first one has.
-        """
-        if not record.sample:
-            return
-        path = (*record.path, next(iter(record.sample)) if type(record.sample) is dict else 0)
-        known = record.place, (*path, Records)
-        if known not in self._bases:
-            self._bases[known] = Base(record.place, self._own.value(record.place), path, records=True)
-        self._bases[known].reads(record.rows)
-
-    def _text(self, given: Expression) -> TextAhead | None:
-        """A text that is given as it is; None where it is none that is worked out ahead."""
-        if not any(isinstance(part, Index) for part in parts_of(given)):
-            return None
-        try:
-            if (str, given) not in self._ahead:
-                self._add_ahead((str, given), TextAhead(self._own, given, self._most))
-        except UnreadableError:
-            return None
-        text = self._ahead[str, given]
-        self.limit(INDEX, len(text))
-        return text  # type: ignore[return-value]
-
-    def unchanged(self, dataset: Any, at: Indices | None) -> bool:
-        if not self._own.unchanged(dataset):
-            return False
-        try:
-            return self.stands(at, at)
-        except UnreadableError:
-            return False
-
-    @cached_property
-    def _places(self) -> tuple[Expression, ...]:
-        """What it is made of, once all is compiled."""
-        return (*(place for place, _ in self._bases), *(place for place, _ in self._kept))
-
-    def stands(self, at: Indices | None, ahead: Indices | None) -> bool:
-        """Whether all that it is made of is what it was, at these indices, and what was worked out ahead at those.
-
-        Raises UnreadableError where something is not there any more.
-        """
-        if torch.get_default_dtype() is not self._dtype:
-            return False
-        values, count = self._own.values(self._places), len(self._bases)
-        rows = (None if id(base) in self._drawn_of else at for base in self._bases.values())
-        return (
-            all(map(Base.unchanged, self._bases.values(), values, rows))
-            and all(same(value, kept) for value, (_, kept) in zip(values[count:], self._kept, strict=True))
-            and all(each.unchanged(ahead) for each in self._ahead.values())
-        )
-
-    def constant(self, expression: Expression) -> Any:
-        """What an expression without the index stands for, which is to be the same from now on."""
-        found = self._own.value(expression)
-        kind = kind_of(found)
-        if kind in ("tensor", "array"):
-            if kind == "tensor" and (
-                found.requires_grad or found.device.type != "cpu" or found.layout != torch.strided or found.is_quantized
-            ):
-                raise UnreadableError(f"uses {expression}, which is not a plain tensor", expression)
-            if math.prod(found.shape) * found.itemsize > _KEPT_BYTES_MAX:
-                raise UnreadableError(f"uses all of {expression}", expression)
-            check_settled(found, expression)
-            found = found.clone() if kind == "tensor" else np.array(found)
-            self._kept.append((expression, found))
-            return found
-        if type(found) in (list, tuple) and all(type(each) in (int, float, bool) for each in found):
-            found = type(found)(found)
-            self._kept.append((expression, found))
-            return found
-        return self._own.means(expression)
-
-    def means(self, expression: Expression) -> Any:
-        return self._own.means(expression)
-
-    def if_seen(self, expression: Expression) -> Any:
-        """The same; None where that cannot be seen."""
-        try:
-            return self._own.means(expression)
-        except UnreadableError:
-            return None
-
-    def _evaluate(self, loose: Expression) -> None:
-        """Raises UnreadableError for what is evaluated and not given, where it may do more than to be evaluated."""
-        if self.is_stored(loose):
-            return
-        leaf = Leaf(self)
-        value = leaf.value(loose)
-        if not isinstance(value, _Record | list):
-            leaf.give(loose, value)
-            if leaf.writer.reckons:
-                raise UnreadableError(f"works {loose} out for nothing, where it may fail or warn", loose)
-
-    def _prove(self, condition: Expression, outcome: bool) -> None:
-        """Raises UnreadableError unless a condition comes out so for every index: by shapes, or by values ahead."""
-        with suppress(UnreadableError):
-            value = Leaf(self).value(condition)
-            if isinstance(value, Value) and value.constant and value.sample is outcome:
-                return
-        with suppress(UnreadableError):
-            known = self.worked_out(condition)
-            if all(each is outcome for each in known.values):
-                self.limit(INDEX, len(known))
-                return
-        raise UnreadableError(f"branches on {condition}", condition)
-
-    def _check_read(self) -> None:
-        """Raises UnreadableError for a file of which no field is made: to read it may fail."""
-        read = {id(each.base) for leaf in self._leaves if isinstance(leaf, Leaf) for each in leaf.inputs}
-        for each in self._ahead.values():
-            if isinstance(each, FilesAhead) and id(each) not in read:
-                raise UnreadableError(f"opens {each.place} for nothing, where it may fail", each.place)
-
-    def is_stored(self, place: Expression) -> bool:
-        """Whether it is a file that is opened, or an array in one."""
-        try:
-            return isinstance(self._own.value(place), Group | StoredArray)
-        except UnreadableError:
-            return False
-
-    def base(self, place: Expression, path: tuple[Any, ...] = ()) -> Base:
-        """What items are taken of."""
-        if (place, path) not in self._bases:
-            self._bases[place, path] = Base(place, self._own.value(place), path)
-        return self._bases[place, path]
-
-    def text(self, place: Expression, table: Expression, other: int | None) -> Base:
-        """A text, of whose characters a dict has the numbers, which is to be the same from now on.
-
-        other  that of a character which is not in it; None: there may be none
-        """
-        path = (table, other)
-        if (place, path) not in self._bases:
-            numbers = self._own.value(table)
-            if not _numbers_characters(numbers) or len(numbers) > _KEPT_NAMES_MAX:
-                raise UnreadableError(f"looks up in {table}, which is no dict of a text's characters", table)
-            text = self._own.value(place)
-            known = numbers if other is None or type(text) is not str else dict.fromkeys(text, other) | numbers
-            self._bases[place, path] = Base(place, text, numbers=known)
-            self._kept.append((table, dict(numbers)))
-        return self._bases[place, path]
-
-    def texts(self, place: Expression, table: Expression, other: int | None) -> TextsAhead:
-        """The same of a text, or a list of words, for each index."""
-        if (place, table, other) not in self._ahead:
-            numbers = self._own.value(table)
-            if not _numbers_characters(numbers) or len(numbers) > _KEPT_NAMES_MAX:
-                raise UnreadableError(f"looks up in {table}, which is no dict of texts", table)
-            self._add_ahead((place, table, other), TextsAhead(self._own, place, numbers, other, self._most))
-            self._kept.append((table, dict(numbers)))
-        return self._ahead[place, table, other]  # type: ignore[return-value]
-
-    def loaded(self, path: Expression) -> NpyAhead:
-        """The arrays of files."""
-        if (np.load, path) not in self._ahead:
-            self._add_ahead((np.load, path), NpyAhead(self._own, path))
-        return self._ahead[np.load, path]  # type: ignore[return-value]
-
-    def sounds(self, path: Expression, how: Sounds) -> WavAhead:
-        """The sounds of files."""
-        if (how, path) not in self._ahead:
-            self._add_ahead((how, path), WavAhead(self._own, path, how))
-        return self._ahead[how, path]  # type: ignore[return-value]
-
-    def worked_out(self, place: Expression) -> NumbersAhead:
-        """Numbers that are worked out for each index."""
-        if (place,) not in self._ahead:
-            self._add_ahead((place,), NumbersAhead(self._own, place, self._most))
-        return self._ahead[place,]  # type: ignore[return-value]
-
-    def _add_ahead(self, key: tuple[Any, ...], made: Ahead) -> None:
-        self._ahead[key] = made
-        if made.columns.reckons:
-            self._gives_index = True
-        if not made.columns.negatives:
-            self._domain.plain = False
-
-    def uneven(self, place: Expression, path: tuple[Any, ...]) -> Base | None:
-        """Lists of numbers that differ in length, in a list; None where they do not."""
-        if (place, path) in self._bases:
-            base = self._bases[place, path]
-            return base if base.array is None else None
-        try:
-            elements = Listed(self._own.value(place), path).elements
-        except RefusalError:
-            return None
-        lists = set(map(type, elements)) <= {list, tuple}
-        return self.base(place, path) if lists and len(set(map(len, elements))) > 1 else None
-
-    def record(self, place: Expression) -> Any:
-        """The first item of a list of lists, tuples or dicts; None of anything else."""
-        value = self._own.value(place)
-        if type(value) in (list, tuple) and value and type(value[0]) in (list, tuple, dict):
-            return value[0]
-        return None
-
-    def limit(self, integers: Integers, length: int) -> None:
-        self._domain.limit(integers, length)
-
-    def not_plain(self) -> None:
-        self._domain.plain = False
-
-    def gives_index_itself(self) -> None:
-        self._gives_index = True
-
-    def look_up(self, base: Base | Ahead, integers: Integers) -> Integers:
-        """What the items of a base are, for these: numbers that are worked out ahead."""
-        items = base.numbers(integers)  # type: ignore[union-attr] # of numbers
-        last = len(items) - 1
-
-        def table(indices: Indices) -> Indices:
-            return items[np.clip(integers.at(indices), 0, last)]
-
-        return Integers(0, 0, table)
-
-
-def in_lists(own: OwnCode | ListItems) -> bool:
-    """Whether a sample is made of items of lists as they are, by the first item of each: to look at all of them takes
-    as long as torch's epoch."""
-    work = [own.reading.result]
-    while work:
-        match work.pop():
-            case Display(items=items) | Mapping(items=items) if items:
-                work += items
-            case Item(owner=owner, key=Index()):
-                try:
-                    whole = own.value(owner)
-                except UnreadableError:
-                    return False
-                if type(whole) not in (list, tuple) or not whole:
-                    return False
-                first = whole[0]
-                each = first.values() if type(first) is dict else first if type(first) in (list, tuple) else (first,)
-                if not _AS_THEY_ARE.issuperset(map(type, each)):
-                    return False
-            case _:
-                return False
-    return True
-
-
-_AS_THEY_ARE = {torch.Tensor, np.ndarray, int, float, bool}
-
-
-def same(value: Any, kept: Any) -> bool:
-    if isinstance(kept, dict):
-        return _numbers_characters(value) and bool(value == kept)
-    return alike(np.asarray(value) if kind_of(value) == "array" else value, kept)
-
-
-def _numbers_characters(value: Any) -> bool:
-    """Whether it is a dict from texts to integers."""
-    return type(value) is dict and set(map(type, value)) == {str} and set(map(type, value.values())) == {int}
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Input:
-    """Rows: which of a view of a base, by the index. base is None for the integers themselves.
-
-    window  so many items of the base make a row; 0 if rows are anything else
-    """
-
-    base: Base | Ahead | None
-    view: Any
-    rows: Integers
-    window: int = 0
-
-    @property
-    def is_element(self) -> bool:
-        """True for arrays of a list as they are."""
-        if self.base is None or self.view is not self.base.array:
-            return False
-        return bool(getattr(self.base.piece, "in_one_piece", False))
-
-    def elements(self, length: int, usable: Any) -> Array:
-        """These arrays, whatever their length."""
-        assert self.base is not None
-        whole, rows = self.base.piece.array, self._rows(length, usable)
-        assert whole.begins is not None
-        lengths = None if whole.lengths is None else whole.lengths[rows]
-        return dataclasses.replace(whole, shape=(length, *whole.shape[1:]), begins=whole.begins[rows], lengths=lengths)
-
-    def array(self, length: int, usable: Any) -> Array:
-        """The same, one for each index from 0."""
-        if self.base is None:
-            return self._of_numbers(length, usable)
-        whole: Array = self.base.piece.array
-        item = self.view.itemsize
-        if isinstance(self.view, torch.Tensor):
-            address, strides = self.view.data_ptr(), tuple(stride * item for stride in self.view.stride())
-            first = self.base.array.data_ptr()
-        else:
-            address, strides = self.view.__array_interface__["data"][0], self.view.strides
-            first = self.base.array.__array_interface__["data"][0]
-        shape = (length, *self.view.shape[1:])
-        moved, begins, room = address - first, None, 0
-        if whole.begins is not None:
-            begins = whole.begins[self._rows(length, usable)] + moved
-            return dataclasses.replace(whole, shape=shape, strides=(0, *strides[1:]), begins=begins, lengths=None)
-        if self.rows.table is None and (usable is None or self.rows.scale == 0):
-            moved += self.rows.shift * strides[0]
-            step = self.rows.scale * strides[0]
-        else:
-            rows = self._rows(length, usable)
-            begins, step = np.ascontiguousarray(rows * strides[0]), 0
-            room = (len(self.view) - 1) * strides[0] + item
-            room += sum((extent - 1) * stride for extent, stride in zip(shape[1:], strides[1:], strict=True))
-            if strides[0] < 0:
-                raise UnreadableError("takes rows of an array that lies backwards")
-        placed = {"address": whole.address + moved} if whole.path is None else {"offset": whole.offset + moved}
-        return dataclasses.replace(
-            whole, shape=shape, strides=(step, *strides[1:]), begins=begins, bytes=room, **placed
-        )
-
-    def _of_numbers(self, length: int, usable: Any) -> Array:
-        if self.rows.is_index:
-            return Array(0, (length,), (8,), None, counts=True)
-        made = np.ascontiguousarray(self._rows(length, usable))
-        return Array.of(made)
-
-    def _rows(self, length: int, usable: Any) -> Indices:
-        """Which row each index means; those that mean none have one all the same."""
-        indices = np.arange(length, dtype=np.int64)
-        return self.rows.at(indices if usable is None else np.where(usable, indices, indices[usable][0]))
+if TYPE_CHECKING:
+    from .node import Computed
 
 
 class Leaf:
@@ -722,7 +277,7 @@ class Leaf:
 
     def _part(self, owner: Expression, number: int, count: int) -> Any:
         value = self.value(owner)
-        if isinstance(value, _Record):
+        if isinstance(value, Record):
             if len(value.sample) != count:
                 raise UnreadableError(f"unpacks {len(value.sample)} values to {count}")
             return (
@@ -942,7 +497,7 @@ class Leaf:
                 raise UnreadableError("takes windows of a list")
             return self._record(owner, (), self._integers(self.value(keys[0])), first)
         value = self.value(owner)
-        if isinstance(value, _Record):
+        if isinstance(value, Record):
             return self._member(value, self._key(key))
         if isinstance(value, _Numbers):
             at = self._key(key)
@@ -990,15 +545,15 @@ class Leaf:
         """What is at a place in an item of a list."""
         if type(first) not in (list, tuple, dict):
             return self._taken(self._node.base(place, path), rows)
-        if _are_numbers(first) and (uneven := self._node.uneven(place, path)) is not None:
+        if are_numbers(first) and (uneven := self._node.uneven(place, path)) is not None:
             return self._of_any_length(uneven, rows)
 
         def make() -> Items:
             return self._taken(self._node.base(place, path), rows).items
 
-        return _Record(first, make=make, place=place, path=path, rows=rows)
+        return Record(first, make=make, place=place, path=path, rows=rows)
 
-    def _member(self, record: _Record, key: Any) -> Any:
+    def _member(self, record: Record, key: Any) -> Any:
         """Raises UnreadableError where there is none."""
         if type(key) is slice:
             if type(record.sample) is dict or set(map(type, record.sample)) not in ({int}, {float}, {bool}):
@@ -1041,7 +596,7 @@ class Leaf:
             length = stop.minus(start)
             if length is None or not 0 < length <= array.shape[axis]:
                 raise UnreadableError("takes windows that differ in length, or are too long")
-            view, rows = _windows(array, axis, length), start
+            view, rows = windows(array, axis, length), start
             self._node.not_plain()
             window = length if axis == 0 and not rest and step in (None, 1) else 0
             around = (*before, slice(None, None, None if step == 1 else step), *rest)
@@ -1131,7 +686,7 @@ class Leaf:
 
 
 @dataclasses.dataclass(eq=False)
-class _Record(Value):
+class Record(Value):
     """A list, tuple or dict that is an item of a list, or in one.
 
     place, path  the list, and the keys that lead to it in each item
@@ -1171,7 +726,7 @@ class AnyLength:
     one: Value | None = None
 
 
-def _are_numbers(first: Any) -> bool:
+def are_numbers(first: Any) -> bool:
     """Whether it is a list of numbers that a batch may have as a row."""
     return type(first) in (list, tuple) and set(map(type, first)) in ({int}, {float})
 
@@ -1194,97 +749,3 @@ def _dtype_name(array: Any) -> str:
 
 def _is_worked_out(expression: Expression) -> bool:
     return any(isinstance(part, Binary | Call | Unary | Display | Part) for part in parts_of(expression))
-
-
-def _windows(array: Any, axis: int, length: int) -> Any:
-    """[windows, ...]: each `length` items along an axis, one item further than the one before."""
-    count = array.shape[axis] - length + 1
-    shape = (count, *array.shape[:axis], length, *array.shape[axis + 1 :])
-    if isinstance(array, torch.Tensor):
-        strides = (array.stride(axis), *array.stride())
-        return torch.as_strided(array, shape, strides, array.storage_offset())
-    strides = (array.strides[axis], *array.strides)
-    return np.lib.stride_tricks.as_strided(array, shape, strides, writeable=array.flags.writeable)
-
-
-class _Piece:
-    """The rows of a field.
-
-    is_row  they are rows as they are, each that of its index
-    listed  they are items of a list as they are
-    channels_last  torch takes what is given for such a tensor
-    memory  as the leaf has it
-    extents  of rows of any length, -1 for the one that differs where that is not the first; else ()
-    """
-
-    extents: tuple[int, ...] = ()
-
-    program: Program | None = None
-    array: Array
-    inputs: tuple[Array, ...] = ()
-    cut: Cut | None = None
-    spec: tuple[Any, ...]
-
-    def __init__(self, leaf: Leaf, length: int, usable: Any) -> None:
-        self._length = length
-        items = leaf.items
-        how = leaf.writer.plain(items)
-        self.is_row = how == "row" and leaf.inputs[0].base is not None and leaf.inputs[0].rows.is_index
-        base = leaf.inputs[0].base if how == "row" else None
-        strides = leaf.sample.stride() if leaf.kind == "tensor" else getattr(leaf.sample, "strides", ())
-        self.channels_last = is_channels_last(getattr(leaf.sample, "shape", ()), strides)
-        self.listed = base is not None and base.in_lists and type(base.first) is leaf.given_type
-        self.memory = leaf.memory
-        shape, kind, more = items.shape, "" if leaf.kind == "tensor" else leaf.kind, ("", "")
-        stored = leaf.writer.inputs[0][0] if how == "cast" else ""
-        if (how == "row" or (how and leaf.inputs[0].view is None)) and leaf.inputs[0].is_element:
-            self.array = dataclasses.replace(leaf.inputs[0].elements(length, usable), stored=stored)
-            shape, kind = self.array.shape[1:], f"list of {leaf.kind}s"
-            self.extents = leaf.extents or getattr(leaf.inputs[0].base.piece, "extents", ())  # type: ignore[union-attr]
-            more = (f"{self.array.lengths is None}{stored}{self.extents}", "")
-        elif how:
-            self.array = dataclasses.replace(leaf.inputs[0].array(length, usable), stored=stored)
-            more = (stored, "")
-        elif len(leaf.inputs) == 1 and leaf.inputs[0].view is None and leaf.inputs[0].is_element:
-            whole = leaf.inputs[0].elements(length, usable)
-            self.inputs, self.extents = (whole,), leaf.extents
-            self.program = leaf.writer.finished(items, whole.shape[1:])
-            shape = () if self.extents else shape[1:]
-            kind, more = f"list of {leaf.kind}s", ("", json.dumps([self.extents, self.program.plan]))
-        elif any(each.base is not None and each.view is None for each in leaf.inputs):
-            raise UnreadableError(f"makes {items.dtype} of arrays that differ in length")
-        else:
-            self.program = leaf.writer.finished(items)
-            self.inputs = tuple(each.array(length, usable) for each in leaf.inputs)
-            more = ("", json.dumps(self.program.plan))
-        spec = (NAMES[getattr(torch, items.dtype)], shape, items.dtype)
-        self.spec = (*spec, kind, *more) if kind or any(more) else spec
-
-    def __len__(self) -> int:
-        return self._length
-
-
-def _cut(pieces: list[_Piece], leaves: list[Leaf], usable: Any) -> None:
-    """Windows of a file that overlap are read once."""
-    groups: dict[Any, list[tuple[_Piece, Input]]] = {}
-    for piece, leaf in zip(pieces, leaves, strict=True):
-        given = leaf.inputs[0] if piece.program is None else None
-        if given is not None and given.window and given.base is not None and piece.array.path is not None:
-            key = id(given.base), given.rows.scale, given.rows.table, piece.array.stored, piece.spec[0]
-            groups.setdefault(key, []).append((piece, given))
-    for group in groups.values():
-        first = min(given.rows.shift for _, given in group)
-        length = max(given.rows.shift + given.window for _, given in group) - first
-        if len(group) == 1 or 2 * length > 3 * max(given.window for _, given in group):
-            continue
-        piece, given = group[0]
-        assert given.base is not None
-        view = _windows(given.base.array, 0, length)
-        rows = dataclasses.replace(given.rows, shift=first)
-        whole = dataclasses.replace(
-            dataclasses.replace(given, view=view, rows=rows).array(len(piece), usable), stored=piece.array.stored
-        )
-        for each, own in group:
-            skip = own.rows.shift - first
-            each.array, each.cut = whole, Cut(whole, skip=skip, drop=length - own.window - skip)
-            each.spec = (each.spec[0], whole.shape[1:], *each.spec[2:], skip, own.window)
