@@ -174,6 +174,8 @@ COMPILED: dict[str, list[str]] = {
     "looks at pixels again": [ARRAY, CUT, "if not a.max() <= 1: a = a / 255.0", "if (a != 300).all(): a = a * 1.0", f"{GIVEN}.float()"],
     "sorted files": ["a = cv2.imread(sorted(glob.glob(os.path.join(self.root, self.names[i][:1] + '*')))[0])", CUT, GIVEN],
     "the first of files": ["img = Image.open(next(self.folder.glob(self.names[i][:2] + '*'))).convert('RGB')", "F.to_tensor(self.fixed(img)), random.random()"],
+    "asks if there is an image": [CV2, "if a is None: raise ValueError(self.a[i])", "assert a is not None, i", CUT, "a = a if a is not None else np.zeros((16, 16, 3), np.uint8)", GIVEN],
+    "a path by a format": ["a = cv2.imread('%s/%s' % (self.root, self.names[i]))", CUT, f"{GIVEN}, '%s of %s' % (self.names[i], i), f'{{self.names[i]!s:>12}}'"],
     "asks what it is": [ARRAY, CUT, "if isinstance(a, np.ndarray): a = a.astype(np.float32)", "x = torch.from_numpy(a)", "if x.ndim == 3: x = x.permute(2, 0, 1)", "x"],
 }  # fmt: skip
 
@@ -232,6 +234,10 @@ ODD: dict[str, list[str]] = {
     "read behind its end": ["with open(self.a[i], 'rb') as f: pass", "a = cv2.imdecode(np.frombuffer(f.read(), np.uint8), 1)", CUT, GIVEN],
     "read and opened": ["with open(self.a[i], 'rb') as f:", "    img = Image.open(f).convert('RGB'); c = f.read()", "a = cv2.imdecode(np.frombuffer(c, np.uint8), 1)", CUT, GIVEN],
     "no such file": ["a = cv2.imread(self.a[i] + 'x')", CUT, GIVEN],
+    "no such file at times": ["a = cv2.imread(self.a[i] if i % 3 else self.names[i] + 'x')", "if a is None: a = np.full((20, 20, 3), i, np.uint8)", CUT, f"{GIVEN}, random.random()"],
+    "no such files": ["a = cv2.imread(self.a[i] + 'x')", "k = a is None", "if not (a is not None): a = np.full((20, 20, 3), i, np.uint8)", CUT, f"{GIVEN}, k"],
+    "no image in a file": ["a = cv2.imread(self.a[i] if i % 3 else __file__)", "if a is None: a = np.full((20, 20, 3), i, np.uint8)", CUT, f"{GIVEN}, random.random()"],
+    "a text by a format": [CV2, CUT, f"{GIVEN}, '%r of %5s' % (self.names[i], i), f'{{self.names[i]!a}}{{i!r:>3}}'"],
     "a path that is no text": ["a = cv2.imread(Path(self.a[i]))", CUT, GIVEN],
     "a slice outside": [ARRAY, "a = a[20:400, 2:18]", GIVEN],
     "a slice of nothing": [ARRAY, "a = a[30:20, 2:18]", GIVEN],
@@ -288,7 +294,7 @@ INIT = """\
 
 
 def made_of(text: str, root: Path) -> Dataset[Any]:
-    names: dict[str, Any] = {**SPACE, "__name__": __name__}
+    names: dict[str, Any] = {**SPACE, "__name__": __name__, "__file__": __file__}
     exec(compile(text, "made.py", "exec"), names)
     return names["Made"](root)  # type: ignore[no-any-return]
 

@@ -39,11 +39,14 @@ BODIES = {
     "return x[i]": "x[index]",
     "return f'{self.root}/{i}.jpg'": "f'{f'{self.root}'}{'/'}{f'{index}'}{'.jpg'}'",
     "return f'{i:03}.jpg'": "f'{<built-in function format>(index, '03')}{'.jpg'}'",
-    "return f'{i!r:>9}'": None,
+    "return f'{i!r:>9}'": "<built-in function format>(<built-in function repr>(index), '>9')",
     "a = []; a.append(i); return a if a else 0, a[0] if len(a) == 1 else a, 3 if len(a) > 1 else 4": (
         "tuple(list(index), index, 4) and (1 > 1) and len and (1 == 1) and len"
     ),
-    "return f'{i!r}'": None,
+    "return f'{i!r}'": "f'{<built-in function repr>(index)}'",
+    "return f'{self.x!s}{i!a:3}'": (
+        "f'{f'{<class 'str'>(self.x)}'}{<built-in function format>(<built-in function ascii>(index), '3')}'"
+    ),
     "return self.root + '/' + self.x[i]": "((self.root + '/') + self.x[index])",
     "return self.x[i] - 1, self.y / i, self.z % 2": "tuple((self.x[index] - 1), (self.y / index), (self.z % 2))",
     "return self.x[i] < 1, self.x is self.y": "tuple((self.x[index] < 1), (self.x is self.y))",

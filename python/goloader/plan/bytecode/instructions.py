@@ -56,7 +56,9 @@ if TYPE_CHECKING:
 _CLOSURE, _DEFAULTS, _ANNOTATIONS, _ANNOTATE = 8, 1, 4, 16
 _ABOUT = (_ANNOTATIONS, _ANNOTATE)
 _TO_TUPLE = 6  # INTRINSIC_LIST_TO_TUPLE
-_CONVERTED, _WITH_SPEC = 3, 4  # of FORMAT_VALUE
+# Of FORMAT_VALUE, and CONVERT_VALUE.
+_CONVERTED, _WITH_SPEC = 3, 4
+_CONVERSIONS = {1: str, 2: repr, 3: ascii}
 
 
 def unread(instruction: Instruction) -> UnreadableError:
@@ -457,13 +459,17 @@ def _map(machine: Machine, names: Any, items: list[Expression]) -> None:
 
 
 def format_value(machine: Machine, instruction: Instruction) -> None:
+    """f"{value!r:spec}"; also "%r" % value, of which CPython makes the same."""
     arg = instruction.arg or 0
+    spec = machine.pop(1) if arg & _WITH_SPEC or instruction.opname == "FORMAT_WITH_SPEC" else []
     if arg & _CONVERTED:
-        raise UnreadableError("formats a value")
-    if arg & _WITH_SPEC or instruction.opname == "FORMAT_WITH_SPEC":
-        machine.push(Call(as_constant(format), tuple(machine.pop(2))))
-    else:
-        machine.push(Text((machine.stack.pop(),)))
+        _convert(machine, arg & _CONVERTED)
+    value = machine.stack.pop()
+    machine.push(Call(as_constant(format), (value, *spec)) if spec else Text((value,)))
+
+
+def _convert(machine: Machine, how: int) -> None:
+    machine.push(Call(as_constant(_CONVERSIONS[how]), (machine.stack.pop(),)))
 
 
 def negate(machine: Machine, instruction: Instruction) -> None:
@@ -550,6 +556,7 @@ _ROWS: tuple[tuple[str, _Step], ...] = (
     # 3.13 spells "bool(==)" where the outcome is all that is wanted.
     ("COMPARE_OP", lambda m, i: m.push(Binary(str(i.argval), *m.pop(2)))),
     ("CONTAINS_OP", _negatable("in", "not in")),
+    ("CONVERT_VALUE", lambda m, i: _convert(m, i.arg or 0)),
     ("COPY DUP_TOP", lambda m, i: m.stack.append(m.stack[-(i.arg or 1)])),
     ("DICT_MERGE DICT_UPDATE", dict_update),
     ("FOR_ITER", for_iter),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from ...bytecode import COMPARISONS, Attribute, Binary, Call, Expression, Unary, UnreadableError
+from ...bytecode import COMPARISONS, Attribute, Binary, Call, Constant, Expression, Unary, UnreadableError
 from . import arrays
 from .picture import Applied, Picture
 
@@ -16,13 +16,18 @@ if TYPE_CHECKING:
 
 
 def looked(c: Compiler, condition: Expression) -> bool | None:
-    """How a condition comes out that looks at an image's pixels; None for others.
+    """How a condition comes out that asks if there is an image, or looks at its pixels; None for others.
 
     It is taken that there is a pixel of those that it looks for. Images that have none are left to the user's code.
     """
     whole, turned = condition, False
     while isinstance(condition, Unary) and condition.operator == "not":
         condition, turned = condition.operand, not turned
+    match condition:
+        # OpenCV gives None for a file that it cannot read: these are left to the user's code.
+        case Binary(operator="is" | "is not" as sign, left=image, right=Constant(value=None)) if c.form(image):
+            c.account(whole)
+            return (sign == "is") is turned
     found = _asked(c, condition)
     if found is None:
         return None
