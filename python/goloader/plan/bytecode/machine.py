@@ -81,6 +81,10 @@ _TURNS_MAX = 16
 _PARTS_MAX = 1_000  # in all variables then
 _SELDOM = {"==": True, "!=": False}
 
+# What takes all that a generator gives: in a sample's code, and in a collate_fn's.
+_GATHERERS: dict[str, Any] = {"tuple": tuple, "list": list, "dict": dict}
+_REDUCERS: dict[str, Any] = {"tuple": tuple, "list": list, "max": max, "min": min, "sum": sum}
+
 
 class _TurnsError(UnreadableError):
     """A loop that goes on drawing anew."""
@@ -572,6 +576,36 @@ class Machine:
         self.stack.append(made)
         return True
 
+    def _maps(self, function: Expression, arguments: list[Expression], names: tuple[str, ...]) -> bool:
+        """Whether it is map(...) over what is known item by item, all of which is taken at once: then it is called for
+        each."""
+        following = self._following()
+        unpacked = following.opname == "UNPACK_SEQUENCE"
+        if (
+            self.reader.samples
+            or function != Name("map", self.function)
+            or len(arguments) < 2
+            or names
+            or not (unpacked or self._is_taken(following, self.stack[-1] if self.stack else None, _GATHERERS))
+            or self.reader.value(function) is not map
+        ):
+            return False
+        called, *several = arguments
+        try:
+            given = list(zip(*map(self.reader.items, several), strict=False))
+        except UnreadableError:
+            return False
+        if len(given) > ITEMS_MAX:
+            return False
+        made = []
+        for each in given:
+            self.stack += [called, *each]
+            self.call(len(each))
+            made.append(self.stack.pop())
+        self.reader.through.append(function)
+        self.stack.append(Display(tuple, tuple(made)) if unpacked else Iterated(tuple(made)))
+        return True
+
     def begin(self, instruction: Instruction) -> None:
         """Begins with the one turn of a loop that is read."""
         iterator = self.stack[-1]
@@ -808,6 +842,7 @@ class Machine:
             self._extends(function, arguments, names)
             or self._looks_up(function, arguments, names)
             or self._gathers(function, arguments, names)
+            or self._maps(function, arguments, names)
             or self._fills(function, arguments, names)
         ):
             return
@@ -826,20 +861,25 @@ class Machine:
     def _take_at_once(self) -> None:
         """What a generator expression gives is evaluated as it is taken: raises UnreadableError unless the next
         instruction takes all of it, and does nothing else."""
-        left = (each for each in self._code[self._at :] if each.opname not in ("CACHE", "NOP", "PRECALL"))
-        instruction, function = next(left), self.stack[-2] if len(self.stack) > 1 else None
+        instruction, function = self._following(), self.stack[-2] if len(self.stack) > 1 else None
         if self.reader.draws is None and not self.samples:
             # It has no effects: what counts is that no variable of it is another by then.
             if instruction.opname.startswith("STORE"):
                 raise UnreadableError("makes a generator that is not taken at once")
             return
-        calls = instruction.opname in ("CALL", "CALL_FUNCTION") and instruction.argval == 1 and not self.options
-        takers: dict[str, Any] = {"tuple": tuple, "list": list, "dict": dict}
-        if self.samples:
-            takers = {"tuple": tuple, "list": list, "max": max, "min": min, "sum": sum}
-        taken = calls and isinstance(function, Name) and function.name in takers
-        if not taken or self.reader.value(function) is not takers[function.name]:  # type: ignore[arg-type, union-attr]
+        if not self._is_taken(instruction, function, _REDUCERS if self.samples else _GATHERERS):
             raise UnreadableError("makes a generator that is not taken at once")
+
+    def _following(self) -> Instruction:
+        """The next instruction that does something."""
+        return next(each for each in self._code[self._at :] if each.opname not in ("CACHE", "NOP", "PRECALL"))
+
+    def _is_taken(self, instruction: Instruction, function: Expression | None, takers: dict[str, Any]) -> bool:
+        """Whether an instruction calls one of some functions with what was made last."""
+        calls = instruction.opname in ("CALL", "CALL_FUNCTION") and instruction.argval == 1 and not self.options
+        if not calls or not isinstance(function, Name) or function.name not in takers:
+            return False
+        return self.reader.value(function) is takers[function.name]
 
     def _leave(self, manager: Expression) -> None:
         """Behind the end of a `with`, what it entered is closed, and what needs that."""
