@@ -241,6 +241,11 @@ ODD: dict[str, list[str]] = {
     "read behind its end": ["with open(self.a[i], 'rb') as f: pass", "a = cv2.imdecode(np.frombuffer(f.read(), np.uint8), 1)", CUT, GIVEN],
     "read and opened": ["with open(self.a[i], 'rb') as f:", "    img = Image.open(f).convert('RGB'); c = f.read()", "a = cv2.imdecode(np.frombuffer(c, np.uint8), 1)", CUT, GIVEN],
     "no such file": ["a = cv2.imread(self.a[i] + 'x')", CUT, GIVEN],
+    "mapped and changed": [ARRAY, CUT, "x, y = [1], [2]", "def more(z): z.append(len(x) + random.randint(0, 3)); x.append(7); return z", "z = list(map(more, (x, y, x)))", f"{GIVEN}, len(x), x[0], len(y), y[-1], len(z[0])"],
+    "mapped to the same": [ARRAY, CUT, "d = {'n': 1}", "def more(k): d['n'] = d['n'] + k; return d", "x, y = map(more, (i, random.randint(0, 9)))", f"{GIVEN}, x['n'], y['n']"],
+    "mapped by two ways": [ARRAY, CUT, "one = [1, 2] if random.random() < 0.5 else [3, 4]", "x, y = map(lambda n, m: n * m if random.random() < 0.5 else n, one, (5, 6))", f"{GIVEN}, x, y"],
+    "mapped by one of two": [ARRAY, CUT, "f = (lambda n: n + 1) if random.random() < 0.5 else (lambda n: random.randint(0, n))", "x = list(map(f, (5, 6)))", f"{GIVEN}, x"],
+    "mapped of a list that grows": [ARRAY, CUT, "x = [1, 2]", "def more(n):", "    if len(x) < 5: x.append(n)", "    return n", "z = list(map(more, x))", f"{GIVEN}, len(z)"],
     "mapped later": [ARRAY, "m = map(lambda n: random.random() * n, (1, 2))", "k = random.random()", CUT, f"{GIVEN}, k, list(m)"],
     "mapped in a loop": [ARRAY, CUT, "k = 0", "for n in map(lambda n: random.randint(0, n), (1, 2)): k = k + n + random.randint(0, 9)", f"{GIVEN}, k"],
     "mapped to too many": [ARRAY, CUT, "x, y = map(lambda n: random.randint(0, n), (1, 2, 3))", f"{GIVEN}, x"],
@@ -352,7 +357,7 @@ STEPS = (
     "cv2.flip(a, 1, dst=a)", "a += 1", "a /= 255", "a *= 2", "c = a; a = A", "a = c", "h, w = a.shape[:2]", "t = random.randint(0, max(0, a.shape[0] - 20)); a = a[t : t + 20]",
     "if B:\n    a = A", "if B:\n    cv2.flip(a, 1, a)", "if B:\n    a[a > 9] = 1\nelse:\n    c = A", "if B:\n    c = a.copy(); c[c > 3] = 0\nelse:\n    c = a", "if a.ndim == 2:\n    a = a + 0\nelse:\n    a = A",
     "if (a > 1).any():\n    a = a / 255.0", "if a.max() > 200:\n    a = A", "if a.dtype == np.uint8:\n    a = a.astype(np.float32)", "m = np.zeros(a.shape, np.int64); m[a > 9] = 2; a = m",
-    "m = np.zeros(a.shape[:2], np.float32); m[a > 9] = 2; c = m", "def g(x):\n    if B:\n        cv2.flip(x, 1, x)\n    return x\na = g(a)", "a, c = [x[:, ::-1] if B else x for x in (a, c)]", "n = a.shape[0]", "f = a.mean()",
+    "m = np.zeros(a.shape[:2], np.float32); m[a > 9] = 2; c = m", "def g(x):\n    if B:\n        cv2.flip(x, 1, x)\n    return x\na = g(a)", "def g(x):\n    if B:\n        cv2.flip(x, 1, x)\n    return x\na, c = list(map(g, (a, c)))", "a, c = [x[:, ::-1] if B else x for x in (a, c)]", "a, c = map(lambda x: x[:, ::-1] if B else x, (a, c))", "n = a.shape[0]", "f = a.mean()",
 )  # fmt: skip
 TENSORS = (
     "F.to_tensor(a[:16, :16])", "F.to_tensor(self.fixed(Image.fromarray(a)))", "T.Compose([T.ToPILImage(), CROP, T.ToTensor()])(a)",

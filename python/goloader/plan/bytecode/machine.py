@@ -579,16 +579,12 @@ class Machine:
     def _maps(self, function: Expression, arguments: list[Expression], names: tuple[str, ...]) -> bool:
         """Whether it is map(...) over what is known item by item, all of which is taken at once: then it is called for
         each."""
+        if self.reader.samples or function != Name("map", self.function) or len(arguments) < 2 or names:
+            return False
         following = self._following()
         unpacked = following.opname == "UNPACK_SEQUENCE"
-        if (
-            self.reader.samples
-            or function != Name("map", self.function)
-            or len(arguments) < 2
-            or names
-            or not (unpacked or self._is_taken(following, self.stack[-1] if self.stack else None, _GATHERERS))
-            or self.reader.value(function) is not map
-        ):
+        taken = unpacked or self._is_taken(following, self.stack[-1] if self.stack else None, _GATHERERS)
+        if not taken or self.reader.value(function) is not map:
             return False
         called, *several = arguments
         try:
@@ -597,13 +593,20 @@ class Machine:
             return False
         if len(given) > ITEMS_MAX:
             return False
-        made = []
-        for each in given:
+        at = len(self.stack)
+        self.stack.append(NONE)
+        for number, each in enumerate(given):
+            # On the stack, as in a loop: what is still to come, and what was given, must not be changed by a call.
+            self.stack[at] = Iterated(tuple(itertools.chain.from_iterable(given[number + 1 :])), tuple(several))
             self.stack += [called, *each]
-            self.call(len(each))
-            made.append(self.stack.pop())
+            try:
+                self.call(len(each))
+            except _Fork:
+                raise UnreadableError(f"goes one of two ways for an item of {several[0]}", several[0]) from None
+        made = tuple(self.stack[at + 1 :])
+        del self.stack[at:]
         self.reader.through.append(function)
-        self.stack.append(Display(tuple, tuple(made)) if unpacked else Iterated(tuple(made)))
+        self.stack.append(Display(tuple, made) if unpacked else Iterated(made))
         return True
 
     def begin(self, instruction: Instruction) -> None:
