@@ -19,6 +19,7 @@ from torchvision.datasets.folder import default_loader, pil_loader
 
 from goloader.plan import Refusal
 from goloader.plan.datasets import Samples, lower
+from goloader.plan.datasets.tree import Column, _joined
 
 
 def folder(root: Path, **arguments: Any) -> ImageFolder:
@@ -138,6 +139,13 @@ def test_no_part_of_a_concat_has_its_rows_listed(monkeypatch: pytest.MonkeyPatch
     assert not calls
     lowered(ConcatDataset([*parts, parts[0]]))  # whose rows are there twice
     assert calls
+
+
+def test_storage_that_parts_share_is_joined_once_whatever_its_length() -> None:
+    shared, longer = range(5), range(15)  # of which a dataset has but ten rows
+    joined = _joined([(Column((each,), "spec"), length) for each, length in ((shared, 5), (shared, 5), (longer, 10))])
+    assert joined.pieces == (shared, longer) and joined.index is not None
+    assert joined.index.tolist() == [*range(5), *range(5), *range(5, 15)]
 
 
 def test_tensors_of_a_list_are_held_once(monkeypatch: pytest.MonkeyPatch) -> None:

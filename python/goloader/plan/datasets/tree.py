@@ -226,11 +226,10 @@ class _Concat(Node):
 
 def _joined(columns: Sequence[tuple[Column, int]]) -> Column:
     """One field of several datasets, one after the other. Storage that several of them share is in there once."""
-    if all(column.index is None for column, _ in columns):
-        every = {id(piece): piece for column, _ in columns for piece in column.pieces}
-        # Each is there once, and all of it: the datasets hold as many rows, so no two of them share one.
-        if sum(map(len, every.values())) == sum(length for _, length in columns):
-            return Column(tuple(every.values()), columns[0][0].spec)
+    every = tuple(piece for column, _ in columns for piece in column.pieces)
+    whole = all(column.index is None and sum(map(len, column.pieces)) == length for column, length in columns)
+    if whole and len({*map(id, every)}) == len(every):
+        return Column(every, columns[0][0].spec)
     starts: dict[int, int] = {}
     pieces: list[Any] = []
     end = 0
