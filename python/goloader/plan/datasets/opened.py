@@ -316,7 +316,7 @@ class OpenedFiles(Node):
         for opened, paths in zip(self._images, columns[:files], strict=False):
             for kind in set(map(type, paths)) - {*PATHS, bytes}:
                 raise UnreadableError(f"opens a {kind.__qualname__}", opened.path)
-        paths = [path for of_sample in zip(*columns[:files], strict=True) for path in of_sample]
+        paths = [*itertools.chain.from_iterable(zip(*columns[:files], strict=True))]
         left = iter(columns[files:])
         values = [list(itertools.islice(left, len(each.values))) for each in self._given]
         for each, numbers in zip(self._given, values, strict=True):
