@@ -75,6 +75,7 @@ if TYPE_CHECKING:
 # Items that a loop goes over, and instructions that are followed in all.
 ITEMS_MAX = 256
 _STEPS_MAX = 60_000
+_FORKS_MAX = 512  # of code for one sample: random erasing that tries a hundred times has 300
 
 # Turns that are followed of a loop which goes on while two values are equal, as comparisons come out then.
 _TURNS_MAX = 16
@@ -216,6 +217,9 @@ class Machine:
         """What is returned by way of an instruction that goes one of two ways; None if it goes on where they meet."""
         if self.loop is not None:
             raise UnreadableError("has a loop that branches")
+        self.reader.forks += 1
+        if self.reader.forks > _FORKS_MAX:
+            raise UnreadableError("branches too often")
         instruction, condition = self._code[self._at], fork.condition
         turn = tuple(len(each.items) for each in self.stack if isinstance(each, Iterated))
         within = instruction.offset, None if fork.either is None else fork.either.number, turn
@@ -920,6 +924,8 @@ def _bound(called: Callee) -> dict[str, Expression]:
         raise wrong
     given |= options
     defaults = called.defaults or _defaults(called.called, "__defaults__", enumerate(function.__defaults__ or ()))
+    if len(defaults) > code.co_argcount:  # where somebody has set __defaults__
+        raise UnreadableError(f"calls {code.co_name}, which has more default values than arguments")
     left = dict(zip(names[code.co_argcount - len(defaults) : code.co_argcount], defaults, strict=True))
     options = function.__kwdefaults__ or {}
     left |= zip(options, _defaults(called.called, "__kwdefaults__", options.items()), strict=True)

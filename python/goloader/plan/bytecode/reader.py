@@ -92,7 +92,7 @@ class Reader:
         self.extents: list[tuple[Expression, Any]] = []
         self.places: dict[Expression, str] = {}
         self.imports: list[str] = []
-        self.steps = 0
+        self.steps = self.forks = 0
         self._depth = 0
 
     def read(self, function: Any, arguments: tuple[Expression, ...] = (Itself(), Index())) -> Reading:

@@ -43,6 +43,7 @@ from ..look import entries, in_class, in_classes, is_a, parents
 from ..look import name_of as look_name
 from ..originals import is_original, module_of
 from ..refusal import RefusalError, SourceRefusal
+from . import hugging_face
 from .clients import Client, is_session
 from .databases import Database, Transaction
 from .standing import Standing
@@ -389,7 +390,7 @@ class OwnCode:
                     return in_classes(mro[mro.index(kind) + 1 :], called.name), (owner.arguments[1],)
                 return None, ()
             whole = self.value(owner)
-            if of_item and not is_plain(whole):
+            if of_item and (not is_plain(whole) or hugging_face.is_table(whole)):
                 return None, ()
             if of_item or (is_plain(whole) and called.name not in vars(whole)):
                 found = in_class(type(whole), called.name)
