@@ -169,6 +169,22 @@ def test_integers_are_pythons_of_any_size(source: str) -> None:
     check(Program(loader_of(dataset, batch_size=2), epochs=1), native=native)
 
 
+@WORKERS
+@pytest.mark.parametrize(
+    "source",
+    [
+        "(lambda i: self.w[i // self.step * 7 : i // self.step * 7 + 7])(i * self.step)",
+        "self.w[(i * 6 + 5) // 3 : (i * 6 + 5) // 3 + 4]",
+        "self.w[(i * -6 + 50) // -3 + 20 : (i * -6 + 50) // -3 + 22]",
+        "(self.w[(6 * i + 7) % 3 + i : 3 + i + 1], self.w[(4 * i - 7) % -4 + i + 9], self.w[(4 * i - 7) // 2 + 9])",
+    ],
+)  # fmt: skip
+def test_windows_at_multiples_that_are_divided_again(source: str, num_workers: int) -> None:
+    dataset = function_dataset(source)(w=np.arange(60), step=3, length=8)
+    check(Program(loader_of(dataset, batch_size=3, shuffle=True, num_workers=num_workers), epochs=1))
+    check(Program(loader_of(Subset(dataset, [-1, 3, 9]), batch_size=1, num_workers=num_workers), epochs=1))
+
+
 @pytest.mark.parametrize("source", ["self.x[i][::-1]", "self.x[i].astype('>i4')", "self.w[i : i + 3][::-1]"])
 def test_arrays_that_torch_does_not_take_are_its_to_refuse(source: str) -> None:
     dataset = function_dataset(source)(x=np.arange(18).reshape(9, 2), w=np.arange(20), length=9)

@@ -243,3 +243,133 @@ MORE = [Branching, Nested, Counting, Bare, Without, Other, First, Joined, Double
 @pytest.mark.parametrize("kind", MORE)
 def test_what_is_more_than_looking_up_stays_with_torch(kind: Any) -> None:
     check(Program(loader_of(kind(), batch_size=1), epochs=1), native=False)
+
+
+class Words(Dataset[Any]):
+    """Words as rows of one length."""
+
+    def __init__(self, words: list[str], extent: int) -> None:
+        self.words, self.extent = words, extent
+        self.stoi = {each: n + 1 for n, each in enumerate("abcdefghij")}
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+
+class Makemore(Words):
+    def encode(self, word: str) -> Any:
+        return torch.tensor([self.stoi[w] for w in word], dtype=torch.long)
+
+    def __getitem__(self, idx: int) -> Any:
+        word = self.words[idx]
+        ix = self.encode(word)
+        x = torch.zeros(self.extent + 1, dtype=torch.long)
+        y = torch.zeros(self.extent + 1, dtype=torch.long)
+        x[1 : 1 + len(ix)] = ix
+        y[: len(ix)] = ix
+        y[len(ix) + 1 :] = -1
+        return x, y
+
+
+class AtTheEnd(Words):
+    def __getitem__(self, i: int) -> Any:
+        ids = np.array([self.stoi.get(c, 0) for c in self.words[i]], dtype=np.int32)
+        row = np.full(self.extent, 7, dtype=np.int32)
+        row[self.extent - len(ids) :] = ids
+        mask = np.zeros(self.extent, dtype=np.float32)
+        mask[: self.extent - len(ids)] = True
+        return row, torch.from_numpy(row).float() / 3, mask
+
+
+class InFloats(Words):
+    def __getitem__(self, i: int) -> Any:
+        ids = torch.tensor([self.stoi[c] for c in self.words[i]], dtype=torch.float32)
+        row = torch.full((self.extent,), 0.5)
+        row[: ids.size(0)] = ids
+        row[-1:] = 2.5
+        row[ids.shape[0] : -1] = -3
+        return row.unsqueeze(0), i
+
+
+class Beside(Words):
+    """By the index, too, and one tensor twice."""
+
+    def __getitem__(self, i: int) -> Any:
+        ids = torch.tensor([self.stoi[c] for c in self.words[i]], dtype=torch.int64)
+        row = torch.zeros(self.extent, dtype=torch.int64)
+        row[i : i + 2] = 5
+        row[self.extent - len(ids) :] = ids
+        return row, row, ids.shape[0]
+
+
+LAID = [Makemore, AtTheEnd, InFloats, Beside]
+
+
+def some_words(shortest: int, longest: int, count: int = 19) -> list[str]:
+    draw = random.Random(longest)
+    return ["cab", *("".join(draw.choices("abcdefghij", k=draw.randint(shortest, longest))) for _ in range(count))]
+
+
+@WORKERS
+@pytest.mark.parametrize("kind", LAID)
+def test_rows_of_one_length(kind: Any, num_workers: int) -> None:
+    for shortest, longest, extent in ((0, 6, 6), (2, 9, 12), (6, 6, 6)):
+        dataset = kind(some_words(shortest, longest), extent)
+        check(Program(loader_of(dataset, batch_size=6, shuffle=True, num_workers=num_workers)))
+
+
+@pytest.mark.parametrize("kind", LAID)
+def test_an_index_below_0_tells_other_ends(kind: Any) -> None:
+    dataset = kind(some_words(1, 6), 40)
+    for indices in ([3, -1, -20, 7], [-1, -3]):
+        program = Program(loader_of(dataset, batch_size=2, sampler=indices), epochs=1)
+        check(program, native=goloader.DataLoader(dataset, batch_size=2, sampler=indices).explain().native)
+
+
+@pytest.mark.parametrize("kind", LAID)
+def test_tensors_of_samples_are_of_their_own_memory(kind: Any) -> None:
+    shown = []
+    for loader_kind in (goloader.DataLoader, DataLoader):
+        shown.append([])
+        for sample in loader_kind(kind(some_words(1, 6), 9), batch_size=None):
+            for field in sample:
+                if isinstance(field, torch.Tensor):
+                    field[...] += 1
+            shown[-1].append(repr(sample))
+    assert shown[0] == shown[1]
+
+
+@pytest.mark.parametrize("kind", LAID)
+def test_words_that_are_too_long_are_the_class_s_own_matter(kind: Any) -> None:
+    dataset = kind(some_words(1, 9), 4)
+    check(Program(loader_of(dataset, batch_size=2), epochs=1), native=False)
+
+
+def lengthen(dataset: Any) -> None:
+    dataset.words[15] += "ab"
+
+
+def reletter(dataset: Any) -> None:
+    dataset.words[14] = dataset.words[14].replace("a", "b").replace("c", "d") + "e"
+
+
+def widen(dataset: Any) -> None:
+    dataset.extent += 2
+
+
+def recode(dataset: Any) -> None:
+    dataset.stoi["a"] = 44
+
+
+@pytest.mark.parametrize("change", [lengthen, reletter, widen, recode])
+@pytest.mark.parametrize("kind", LAID)
+def test_what_is_changed_of_words_in_an_epoch_is_seen(kind: Any, change: Any) -> None:
+    made = []
+    for loader_kind in (goloader.DataLoader, DataLoader):
+        dataset, shown = kind(some_words(1, 6), 9), []
+        for number, batch in enumerate(loader_kind(dataset, batch_size=4)):
+            shown.append(repr(batch))
+            if number == 1:
+                change(dataset)
+        made.append(shown)
+    assert made[0] == made[1]

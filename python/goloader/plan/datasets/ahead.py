@@ -15,6 +15,7 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+import torch
 
 from ..bytecode import Expression, UnreadableError
 from ..rows import Array
@@ -127,6 +128,7 @@ class TextsAhead(Ahead):
     """Texts, of whose characters each has a number, or lists of words.
 
     first  the list of the first one's numbers
+    items  the numbers of all, one text's after the other's
     """
 
     def __init__(
@@ -149,22 +151,69 @@ class TextsAhead(Ahead):
         try:
             of = numbers.__getitem__ if other is None else lambda each: numbers.get(each, other)
             looked_up = map(of, every)
-            self._numbers = np.fromiter(looked_up, np.int64, int(lengths.sum()))
+            self.items = np.fromiter(looked_up, np.int64, int(lengths.sum()))
         except (LookupError, OverflowError) as error:
             raise UnreadableError(f"looks up what has no number in {place}: {error}", place) from None
-        self.first = self._numbers[: lengths[0]].tolist()
+        self.first = self.items[: lengths[0]].tolist()
         ends = np.cumsum(lengths)
-        whole = Array.of(self._numbers)
+        whole = Array.of(self.items)
         self.piece = Rows(
             Array(
-                whole.address, (len(self),), (0,), self._numbers, begins=8 * (ends - lengths), lengths=lengths,
-                bytes=self._numbers.nbytes,
+                whole.address, (len(self),), (0,), self.items, begins=8 * (ends - lengths), lengths=lengths,
+                bytes=self.items.nbytes,
             )
         )  # fmt: skip
 
     def fit(self, dtype: str) -> bool:
         """Whether each is the same as a number of a type."""
-        return fit(self._numbers, dtype)
+        return fit(self.items, dtype)
+
+
+class Laid(Ahead):
+    """Arrays, or tensors, of one dimension and one length, parts of which were set to such numbers, or to one number.
+
+    What they are made of is looked at by itself.
+    """
+
+    is_list = False
+
+    def __init__(self, of: TextsAhead, whole: Any, ends: Sequence[Integers | None], item: Any) -> None:
+        """
+        of     texts, of which there are as many
+        whole  what they are before: one array or tensor, or what was set before
+        ends   where the part begins, and where it ends: None where `whole` does
+        item   one number of the same type; None for the numbers of the texts
+
+        Raises UnreadableError where a part has another length than a text.
+        """
+        before = whole.array if isinstance(whole, Laid) else whole
+        is_tensor, extent, count = isinstance(before, torch.Tensor), before.shape[-1], len(of)
+        if count * extent * before.itemsize > _LAID_BYTES_MAX:
+            raise UnreadableError("sets items of arrays that are too large to be kept")
+        made = np.array(np.broadcast_to(np.asarray(before), (count, extent)))
+        each = np.arange(count, dtype=np.int64)
+        begin, end = (
+            np.full(count, other) if one is None else _inside(one.at(each), extent)
+            for one, other in zip(ends, (0, extent), strict=True)
+        )
+        lengths = np.maximum(end - begin, 0)
+        if item is None and not np.array_equal(lengths, of.lengths):  # type: ignore[arg-type]
+            raise UnreadableError("sets other items than as many as there are")
+        columns = np.repeat(begin - (np.cumsum(lengths) - lengths), lengths) + np.arange(lengths.sum())
+        made[np.repeat(each, lengths), columns] = of.items if item is None else item
+        self.values = made  # type: ignore[assignment]
+        self.array = torch.from_numpy(made) if is_tensor else made
+        self.piece = Rows(Array.of(made))
+        self.piece.in_one_piece = False
+
+
+def _inside(ends: Indices, extent: int) -> Indices:
+    """Where ends of a slice lie in an array."""
+    return np.clip(np.where(ends < 0, ends + extent, ends), 0, extent)
+
+
+# As much is kept for all indices at most.
+_LAID_BYTES_MAX = 1 << 28
 
 
 class TextAhead(Ahead):

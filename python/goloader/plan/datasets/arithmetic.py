@@ -395,10 +395,14 @@ class Arithmetic:
         if not item.constant or type(item.sample) not in (int, float, bool):
             raise UnreadableError("sets an item to what is no number, or not always the same")
         dtype = dtype_of(sample)
-        put = self.done(_put, [whole, Value(0, constant=True), item])[0]
+        put = self.first_put(whole, item)
         hot = self._places(self.items(key, "int64"), len(whole.sample))
         operands = hot, self.items(Value(put, constant=True), dtype), self.items(whole, dtype)
         return self.value(sample, lambda: self.writer.step("where", operands, dtype))
+
+    def first_put(self, whole: Value, item: Value) -> Any:
+        """What a number becomes where it is an array's first item."""
+        return self.done(_put, [whole, Value(0, constant=True), item])[0]
 
     def _places(self, items: Items, count: int) -> Items:
         """For each number, which of so many places it is; samples of which it is none are left to the code itself."""

@@ -58,6 +58,10 @@ class Integers:
             return _small(Integers(self.scale + sign * other.scale, self.shift + sign * other.shift, self.table))
         if operator == "*" and self.table is None and other.table is None and (ours is not None or theirs is not None):
             return _small(Integers(self.scale * other.shift + other.scale * self.shift, self.shift * other.shift))
+        if operator in ("//", "%") and self.table is None and theirs and self.scale % theirs == 0:
+            if operator == "//":
+                return Integers(self.scale // theirs, self.shift // theirs)
+            return Integers(0, self.shift % theirs)
         if operator not in _FUNCTIONS or (operator in ("//", "%") and not theirs):
             return None
         function, left, right = _FUNCTIONS[operator], self, other

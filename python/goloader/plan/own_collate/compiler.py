@@ -38,6 +38,7 @@ from .rules import CALLS, JOINED, LISTED, METHODS, OPERATORS, RULES, counts
 from .values import (
     Columns,
     Fresh,
+    Head,
     Known,
     Leaf,
     Made,
@@ -163,7 +164,10 @@ class Compiler:
                 if isinstance(parts, Parts) and parts.kind is not dict and len(parts.items) == count:
                     return parts.items[number]
             case Item(owner=owner, key=key):
-                return self._item(expression, self.value(owner), self.value(key))
+                whole = self.value(owner)
+                if isinstance(whole, Leaf | Picked):
+                    return self._head(expression, whole, key)
+                return self._item(expression, whole, self.value(key))
             case Display(kind=kind, items=(Spread(item=item, owner=owner),)):
                 whole = self.value(owner)
                 if isinstance(whole, Parts) and whole.kind is not dict:
@@ -178,8 +182,10 @@ class Compiler:
                 return filled(self, expression)
             case Attribute(owner=owner, name="shape"):
                 leaf = self.value(owner)
-                if isinstance(leaf, Picked) or (isinstance(leaf, Leaf) and leaf.dimensions and not leaf.is_list):
+                if isinstance(leaf, Picked | Head) or (isinstance(leaf, Leaf) and leaf.dimensions and not leaf.is_list):
                     return Shape(leaf)
+            case Attribute(owner=owner, name="device") if isinstance(whole := self.value(owner), Made):
+                return Made(lambda columns: columns.once(whole, whole.make).device)
             case Binary(operator=name, left=left, right=right) if name in OPERATORS:
                 sides = list(map(self.value, (left, right)))
                 for one, other in (sides, sides[::-1]):
@@ -267,6 +273,38 @@ class Compiler:
             return self.done(operator.getitem, expression, (expression.owner, expression.key))  # type: ignore[attr-defined]
         raise self.unknown(expression)
 
+    def _head(self, expression: Expression, of: Leaf | Picked, key: Expression) -> Head:
+        """The first items of a field: field[:, :end], where the axis along which it differs is the second one."""
+        axis = (of.leaf if isinstance(of, Picked) else of).axis
+        keys = key.items if isinstance(key, Display) and key.kind is tuple else (key,)
+        if axis is None or axis >= len(keys):
+            raise self.unknown(expression)
+        ends = [self.end(each, expression) for each in keys]
+        extent = self.extent(of, axis, expression)
+        end = ends.pop(axis)
+        assert isinstance(extent, Number)
+        if isinstance(end, Known) and type(end.value) is int:
+            end = self.at_most(extent, end.value)
+        if not isinstance(end, Number) or end.of != extent.of or any(each != Known(None) for each in ends):
+            raise self.unknown(expression)
+        return Head(of, end)
+
+    def end(self, key: Expression, expression: Expression) -> Any:
+        """Where a slice that begins with the first item ends. Raises UnreadableError for anything else."""
+        if not isinstance(key, Display) or key.kind is not slice or len(key.items) != 2:
+            raise self.unknown(expression)
+        begin, end = map(self.value, key.items)
+        if not isinstance(begin, Known) or begin.value not in (None, 0):
+            raise self.unknown(expression)
+        return end
+
+    def at_most(self, numbers: Number, most: int) -> Number | None:
+        """min(number, most) of each; None for what may be below 0."""
+        if type(most) is not int or most < 0:
+            return None
+        least = most if numbers.most is None else min(most, numbers.most)
+        return Number(lambda columns: [min(each, most) for each in numbers.each(columns)], numbers.of, least)
+
     def _listed(self, kind: type, items: dict[Any, Expression]) -> Parts:
         values = {name: self.value(each) for name, each in items.items()}
         for name, value in values.items():
@@ -337,7 +375,7 @@ class Compiler:
         value = self.value(expression)
         if isinstance(value, Known) and type(value.value) in (str, torch.device):
             return str(value.value) == "cpu"
-        return not isinstance(value, Leaf | Same | Number | Scalar | Position | Shape | Picked | Place)
+        return not isinstance(value, Leaf | Same | Number | Scalar | Position | Shape | Picked | Head | Place)
 
     def _column(self, leaf: Leaf, layout: RowLayout) -> Callable[[Columns], Any]:
         number = self._layouts.setdefault((leaf, layout), len(self._layouts))
@@ -373,12 +411,15 @@ class Compiler:
     def each(self, leaf: Leaf, expression: Expression) -> Number:
         """A field of numbers."""
         number = leaf.is_tensor and not leaf.dimensions and not leaf.sample.is_complex()
-        if type(leaf.sample) not in (int, float, bool) and not number:
+        kind = type(leaf.sample)
+        if kind not in (int, float, bool, np.int64) and not number:
             raise self.unknown(expression)
         if leaf.listed:
             of_list = self.of_list(leaf, list if not number else lambda values: [each.item() for each in values])
             return Number(of_list.make)
         column = self._column(leaf, STACKED)
+        if kind is np.int64:
+            return Number(lambda columns: [*column(columns).numpy()])
         return Number(lambda columns: column(columns).tolist())
 
     def length(self, leaf: Leaf) -> Number:
@@ -397,8 +438,11 @@ class Compiler:
 
         return Number(each)
 
-    def extent(self, of: Leaf | Picked, at: int, expression: Expression) -> Number | Known:
+    def extent(self, of: Leaf | Picked | Head, at: int, expression: Expression) -> Number | Known:
         """An extent of a field."""
+        if isinstance(of, Head):
+            whole = self.extent(of.of, at, expression)
+            return of.count if isinstance(whole, Number) else whole
         leaf, order = (of.leaf, of.order) if isinstance(of, Picked) else (of, None)
         if not leaf.dimensions or (isinstance(of, Picked) and (leaf.listed or leaf.row)):
             raise self.unknown(expression)
@@ -471,7 +515,7 @@ class Compiler:
         known = [self.value(each) for each in expression.arguments]
         values = [each.value for each in known if isinstance(each, Known) and type(each.value) is int]
         plain = len(values) == len(known) and not expression.options
-        if isinstance(value, Picked) and name == "size" and plain and len(values) == 1:
+        if isinstance(value, Picked | Head) and name == "size" and plain and len(values) == 1:
             return self.extent(value, values[0], expression)
         if isinstance(value, Leaf) and not value.is_list:
             if name == "size" and plain and value.dimensions and len(values) == 1:

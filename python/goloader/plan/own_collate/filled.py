@@ -10,7 +10,7 @@ import torch
 from ..bytecode import NONE, Display, Expression, Filled, UnreadableError
 from ..collation import padding
 from ..row_layouts import PadRows
-from .values import Columns, Fresh, Known, Leaf, Number, Picked, Position
+from .values import Columns, Fresh, Head, Known, Leaf, Number, Picked, Position
 
 if TYPE_CHECKING:
     from .compiler import Compiler
@@ -39,7 +39,7 @@ def filled(compiler: Compiler, expression: Filled) -> Fresh:
     slices = [_slice(compiler, each, expression) for each in others]
     if isinstance(item, Leaf) and not item.dimensions:
         item = compiler.each(item, expression)
-    if isinstance(item, Leaf | Picked):
+    if isinstance(item, Leaf | Picked | Head):
         return _with_rows(compiler, base, item, slices, expression)
     if not isinstance(item, Number) and not (isinstance(item, Known) and type(item.value) in (int, float, bool)):
         raise compiler.unknown(expression)
@@ -72,9 +72,12 @@ def _slice(compiler: Compiler, key: Expression, expression: Expression) -> tuple
 
 
 def _with_rows(
-    compiler: Compiler, base: Fresh, item: Leaf | Picked, slices: list[tuple[Any, Any]], expression: Expression
+    compiler: Compiler, base: Fresh, item: Leaf | Picked | Head, slices: list[tuple[Any, Any]], expression: Expression
 ) -> Fresh:
-    """The same with each sample's field, up to where it ends: it is what pads them, if that is as large."""
+    """The same with each sample's field, up to where it ends, or the first items of it: it is what pads them, if that
+    is as large."""
+    most = item.count.most if isinstance(item, Head) else None
+    item = item.of if isinstance(item, Head) else item
     leaf, order = (item.leaf, item.order) if isinstance(item, Picked) else (item, None)
     axis, dimensions = leaf.axis, leaf.dimensions
     known = compiler.exact and leaf.is_tensor and not leaf.listed and not leaf.row and not (leaf.front or leaf.back)
@@ -85,7 +88,11 @@ def _with_rows(
         raise compiler.unknown(expression)
     for n, (low, high) in enumerate(slices):
         begins = isinstance(low, Known) and low.value in (None, 0)
-        ends = isinstance(high, Number) and high.of == (leaf, order) if n == axis else high == Known(None)
+        ends = (
+            isinstance(high, Number) and (high.of, high.most) == ((leaf, order), most)
+            if n == axis
+            else high == Known(None)
+        )
         if not begins or not ends:
             raise compiler.unknown(expression)
     if base.value is None:
@@ -105,8 +112,11 @@ def _with_rows(
             places = order.make(columns).tolist()
             _put_in_order(rows, places)
             numbers = [numbers[n] for n in places]
+        if cut := most is not None and most < rows.shape[axis + 1]:
+            numbers = [min(each, most) for each in numbers]
+            rows = rows.narrow(axis + 1, 0, most)
         if whole.shape == rows.shape:
-            return rows.to(whole.dtype)
+            return rows.to(whole.dtype, copy=cut, memory_format=torch.contiguous_format)
         whole = with_value(base, whole)
         longest, along = rows.shape[axis + 1], [*range(1, rows.ndim)]
         fits = whole.ndim == rows.ndim and all(

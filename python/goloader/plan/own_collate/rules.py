@@ -19,7 +19,7 @@ from torch.utils.data import default_collate
 from ..bytecode import Attribute, Binary, Call, Display, Expression, Spread, UnreadableError
 from ..collation import is_channels_last, padding
 from ..row_layouts import STACKED, JaggedRows, PadRows
-from .values import Columns, Fresh, Known, Leaf, Made, Number, Parts, Picked, Position, Rows, Same, Scalar
+from .values import Columns, Fresh, Head, Known, Leaf, Made, Number, Parts, Picked, Position, Rows, Same, Scalar
 
 if TYPE_CHECKING:
     from .compiler import Compiler
@@ -241,7 +241,7 @@ def _sort(compiler: Compiler, call: Call, arguments: Any, options: Any) -> Any:
 
 def _len(compiler: Compiler, call: Call, arguments: Any, options: Any) -> Any:
     value = compiler.value(arguments[0]) if len(arguments) == 1 and not options else None
-    if isinstance(value, Picked) or (isinstance(value, Leaf) and value.dimensions):
+    if isinstance(value, Picked | Head) or (isinstance(value, Leaf) and value.dimensions):
         return compiler.extent(value, 0, call)
     if isinstance(value, Made) and value.rows:
         return Rows(Position(), range)
@@ -340,6 +340,15 @@ def _number(kind: type) -> _Rule:
     return rule
 
 
+def _min(compiler: Compiler, call: Call, arguments: Any, options: Any) -> Any:
+    """min of a number of each sample and one that is the same for all."""
+    values = [compiler.value(each) for each in arguments]
+    match sorted(values, key=lambda value: isinstance(value, Known)):
+        case [Number(of=tuple()) as numbers, Known(value=most)] if not options:
+            return compiler.at_most(numbers, most)
+    return None
+
+
 RULES: dict[Any, _Rule] = {
     default_collate: _default,
     dict: _dict,
@@ -348,6 +357,7 @@ RULES: dict[Any, _Rule] = {
     int: _number(int),
     len: _len,
     list: _kept(list),
+    min: _min,
     np.array: _of_arrays,
     np.stack: _of_arrays,
     pad_sequence: _pad,
@@ -387,8 +397,8 @@ LISTED = (torch.FloatTensor, torch.IntTensor, torch.LongTensor)
 # Methods of such values; the same is true of them.
 METHODS = {
     "bool", "clone", "contiguous", "cumsum", "diff", "double", "eq", "flatten", "float", "ge", "gt", "half", "int",
-    "le", "long", "lt", "movedim", "ne", "permute", "reshape", "size", "squeeze", "sum", "t", "to", "tolist",
-    "transpose", "unsqueeze", "view",
+    "le", "long", "lt", "movedim", "ne", "numel", "permute", "repeat", "reshape", "size", "squeeze", "sum", "t", "to",
+    "tolist", "transpose", "type_as", "unsqueeze", "view",
 }  # fmt: skip
 
 

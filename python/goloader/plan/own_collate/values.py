@@ -81,10 +81,12 @@ class Number:
 
     each  gives them of the columns
     of    the field whose extent along its axis it is, and the order of samples, if it is one
+    most  the extent is no more than that
     """
 
     each: Callable[[Columns], list[Any]]
     of: tuple[Leaf, Made | None] | None = field(default=None, compare=False)
+    most: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,14 @@ class Picked:
 
 
 @dataclass(frozen=True)
+class Head:
+    """The first items of a field, or of a picked one, along its axis: so many, of those that it has."""
+
+    of: Leaf | Picked
+    count: Number
+
+
+@dataclass(frozen=True)
 class Place:
     """The number that an order of the batch has at a position."""
 
@@ -119,9 +129,9 @@ class Place:
 
 @dataclass(frozen=True)
 class Shape:
-    """The shape of a tensor, or of a picked one."""
+    """The shape of a tensor, of a picked one, or of the first items of one."""
 
-    of: Leaf | Picked
+    of: Leaf | Picked | Head
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,7 +33,7 @@ from ...bytecode import (
 )
 from ...originals import is_original
 from ...rows import DIMENSIONS_MAX
-from ..ahead import Ahead
+from ..ahead import Ahead, Laid, TextsAhead
 from ..arithmetic import (
     OPERATORS,
     Arithmetic,
@@ -175,7 +175,10 @@ class Leaf:
             case Filled(of=of, key=key, item=item):
                 if not isinstance(of, Filled) and not is_filled(self._node.if_seen(of.function)):  # type: ignore[attr-defined]
                     raise UnreadableError(f"sets items of {of}", of)
-                return self._arithmetic.put(*map(self._single, (of, key, item)))
+                put, before = self._single(item), self._single(of)
+                if isinstance(key, Display) and key.kind is slice:
+                    return self._laid(expression, before, key, put)
+                return self._arithmetic.put(before, self._single(key), put)
             case Unary(operator="-" | "~" as operator, operand=operand):
                 op, function = {"-": ("neg", lambda x: -x), "~": ("not", lambda x: ~x)}[operator]
                 value = self._single(operand)
@@ -428,6 +431,32 @@ class Leaf:
         """[item for each in text]: the number of each character, or word."""
         table, other = _looked_up(item, Member(text))
         return self._of_any_length(self._node.texts(text, table, other), INDEX)
+
+    def _laid(self, expression: Expression, whole: Value, key: Display, item: Value) -> Value:
+        """An array, or a tensor, after array[begin:end] = item, as far as this tells a length of a text."""
+        ends = list(map(self._end, key.items))
+        before = whole.base if isinstance(whole, _LaidValue) else whole.sample
+        several = type(item.sample) is AnyLength
+        of = item.sample.base if several else self._node.any_texts()
+        known = isinstance(whole, _LaidValue) or (whole.constant and kind_of(before) in ("array", "tensor"))
+        if not known or np.ndim(whole.sample) != 1 or not len(whole.sample) or type(of) is not TextsAhead:
+            raise UnreadableError("sets a part of an array")
+        if len(ends) != 2 or (isinstance(before, Laid) and len(before) != len(of)):
+            raise UnreadableError("sets a part of an array in steps, or by other samples")
+        number = None
+        if several:
+            alike = type(item.sample.first) is type(whole.sample) and item.sample.first.dtype == whole.sample.dtype
+            if not alike or not of.fit(dtype_of(whole.sample)):
+                raise UnreadableError("sets a part of an array to what has another type")
+        elif item.constant and type(item.sample) in (int, float, bool):
+            number = self._arithmetic.first_put(whole, item)
+        else:
+            raise UnreadableError("sets a part of an array to what is no number, or not always the same")
+        if any(each is not None and each.constant is None for each in ends):
+            self._node.not_plain()  # what an index below 0 tells is another end
+        base = self._node.laid(expression, lambda: Laid(of, before, ends, number))
+        made = self._viewed(base, base.array, INDEX, ())
+        return _LaidValue(made.sample, make=lambda: made.items, base=base)
 
     def _each(self, function: Any, rule: Any, values: list[Any], options: dict[str, Value]) -> Value:
         """What a function makes of arrays, or lists, that differ in length."""
@@ -709,6 +738,13 @@ class _Numbers(Value):
     """A list of numbers, as many for every index, which `array` has."""
 
     array: Value = dataclasses.field(kw_only=True)
+
+
+@dataclasses.dataclass(eq=False)
+class _LaidValue(Value):
+    """An array, or a tensor, of which parts were set."""
+
+    base: Laid = dataclasses.field(kw_only=True)
 
 
 @dataclasses.dataclass(frozen=True)

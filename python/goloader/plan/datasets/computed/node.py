@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
 from typing import Any
@@ -23,7 +24,7 @@ from ...bytecode import (
 from ...collation import Lists
 from ...refusal import RefusalError
 from ...structure import Structure
-from ..ahead import Ahead, NumbersAhead, TextAhead, TextsAhead
+from ..ahead import Ahead, Laid, NumbersAhead, TextAhead, TextsAhead
 from ..arithmetic import (
     Value,
     kind_of,
@@ -104,6 +105,7 @@ class Computed(Node):
         self._most = most
         self._bases: dict[tuple[Expression, tuple[Any, ...]], Base] = {}
         self._ahead: dict[tuple[Any, ...], Ahead] = {}
+        self._laid: dict[Expression, Laid] = {}
         self._kept: list[tuple[Expression, Any]] = []
         # By their ids, bases of which other rows are taken than the index's.
         self._drawn_of: set[int] = set()
@@ -299,6 +301,16 @@ class Computed(Node):
             self._add_ahead((place, table, other), TextsAhead(self._own, place, numbers, other, self._most))
             self._kept.append((table, dict(numbers)))
         return self._ahead[place, table, other]  # type: ignore[return-value]
+
+    def any_texts(self) -> TextsAhead | None:
+        """Texts that were worked out for each index, if there are any."""
+        return next((each for each in self._ahead.values() if isinstance(each, TextsAhead)), None)
+
+    def laid(self, expression: Expression, make: Callable[[], Laid]) -> Laid:
+        """Arrays that the code makes and sets parts of: the same, wherever they are used."""
+        if expression not in self._laid:
+            self._laid[expression] = make()
+        return self._laid[expression]
 
     def loaded(self, path: Expression) -> NpyAhead:
         """The arrays of files."""
