@@ -44,6 +44,33 @@ TENSOR = (
 PLACE = "y, x = random.randint(0, 12), np.random.randint(0, 12)"
 MASK = "m = np.asarray(Image.open(self.masks[i]))[4:20, 2:18]"
 
+# As KAIR has it.
+UNCHANGED = [
+    "def imread_uint(path):",
+    "    img = cv2.imread(path, cv2.IMREAD_UNCHANGED)",
+    "    if img.ndim == 2: img = cv2.cvtColor(img, cv2.COLOR_GRAY2RGB)",
+    "    else: img = cv2.cvtColor(img, cv2.COLOR_BGR2RGB)",
+    "    return img",
+    "def augment_img(img, mode=0):",
+    "    if mode == 0: return img",
+    "    elif mode == 1: return np.flipud(np.rot90(img))",
+    "    elif mode == 2: return np.flipud(img)",
+    "    elif mode == 3: return np.rot90(img, k=3)",
+    "    elif mode == 4: return np.flipud(np.rot90(img, k=2))",
+    "    elif mode == 5: return np.rot90(img)",
+    "    elif mode == 6: return np.rot90(img, k=2)",
+    "    elif mode == 7: return np.flipud(np.rot90(img, k=3))",
+    "def uint2tensor3(img):",
+    "    if img.ndim == 2: img = np.expand_dims(img, axis=2)",
+    "    return torch.from_numpy(np.ascontiguousarray(img)).permute(2, 0, 1).float().div(255.)",
+    "a = imread_uint(self.a[i])",
+    "H, W, _ = a.shape",
+    "y, x = random.randint(0, max(0, H - 16)), random.randint(0, max(0, W - 16))",
+    "a = augment_img(a[y:y + 16, x:x + 16, :], mode=random.randint(0, 7))",
+    "{'H': uint2tensor3(a), 'H_path': self.a[i]}",
+]
+UNCHANGED_WHOLE = ["a = cv2.imread(self.a[i], cv2.IMREAD_UNCHANGED)", GIVEN]
+
 COMPILED: dict[str, list[str]] = {
     "Cutout": [
         TENSOR,
@@ -183,6 +210,9 @@ COMPILED: dict[str, list[str]] = {
     ],
     "asks if there is an image": [CV2, "if a is None: raise ValueError(self.a[i])", "assert a is not None, i", CUT, "a = a if a is not None else np.zeros((16, 16, 3), np.uint8)", GIVEN],
     "a path by a format": ["a = cv2.imread('%s/%s' % (self.root, self.names[i]))", CUT, f"{GIVEN}, '%s of %s' % (self.names[i], i), f'{{self.names[i]!s:>12}}'"],
+    "unchanged": [UNCHANGED_WHOLE[0], CUT, GIVEN],
+    "unchanged masks": ["m = cv2.imdecode(np.fromfile(self.masks[i], np.uint8), -1)[4:20, 2:18]", "torch.from_numpy(m.copy()), m.ndim"],
+    "turned by one of eight ways": UNCHANGED,
     "asks what it is": [ARRAY, CUT, "if isinstance(a, np.ndarray): a = a.astype(np.float32)", "x = torch.from_numpy(a)", "if x.ndim == 3: x = x.permute(2, 0, 1)", "x"],
 }  # fmt: skip
 
@@ -282,7 +312,12 @@ ODD: dict[str, list[str]] = {
     "an array of another size": [MASK, "out = np.zeros((15, 16), np.int64); out[m == 1] = 1", "torch.from_numpy(out)"],
     "an array that is used before": [MASK, "out = np.zeros((16, 16), np.int64); x = torch.from_numpy(out); out[m == 1] = 1", "x"],
     "grey of colours": ["m = cv2.imread(self.a[i], 0)[4:20, 2:18]", "torch.from_numpy(m.copy())"],
-    "as it is": ["a = cv2.imread(self.a[i], cv2.IMREAD_UNCHANGED)", CUT, GIVEN],
+    "by another depth": ["a = cv2.imread(self.a[i], cv2.IMREAD_ANYDEPTH | cv2.IMREAD_COLOR)", CUT, GIVEN],
+    "None on one way": [CV2, CUT, "a = a if random.random() < 0.9 else None", "k = a is None", f"{GIVEN} if a is not None else torch.zeros(3, 16, 16, dtype=torch.uint8), k, random.random()"],
+    "None is given at times": [CV2, CUT, "k = random.randint(0, 9)", "def f(a):", "    if k < 5: return a", "    elif k < 10: return np.flipud(a)", "a = f(a)", f"{GIVEN}, k"],
+    "an error for None": [CV2, CUT, "a = a if random.random() < 0.7 else None", GIVEN],
+    "changed where it may be in order": [ARRAY, "a = a[:20].copy()", "b = np.ascontiguousarray(a if random.random() < 0.5 else a[:, ::-1])", "cv2.flip(b, 0, b)", "b = b[:16, :16].transpose(2, 0, 1).copy()", "a = a[:16, :16]", f"{GIVEN}, torch.from_numpy(b)"],
+    "changed where it is in order again": [ARRAY, "a = a[:20].copy()", "b = np.ascontiguousarray(np.fliplr(a[:, ::-1])); b[b > 9] = 7", "b = b[:16, :16].transpose(2, 0, 1).copy()", "a = a[:16, :16]", f"{GIVEN}, torch.from_numpy(b)"],
     "a dict of keys": ["self.table[i] = 3", ARRAY, CUT, f"{GIVEN}, len(self.table)"],
     "a list of its own": ["self.labels[0] = 3", ARRAY, CUT, f"{GIVEN}, self.labels[0]"],
 }  # fmt: skip
@@ -415,6 +450,41 @@ def test_files_that_come_between_epochs_are_found(root: Path, tmp_path: Path) ->
             shutil.copy(folder / "01.jpeg", folder / "04.jpeg")
 
     check(Program(loader_of(dataset, batch_size=3), epochs=3, before=before))
+
+
+def odd_files() -> dict[str, bytes]:
+    """Files of which cv2.IMREAD_UNCHANGED gives no plain BGR, or gives it where cv2.IMREAD_COLOR does not."""
+    image, turned = picture(40, 36, 5), Image.Exif()
+    turned[0x0112] = 6
+    deep = np.asarray(image).astype(np.uint16) * 257
+    return {
+        "a grey JPEG": save(image.convert("L"), "JPEG"),
+        "a turned JPEG": save(image, "JPEG", exif=turned),
+        "a turned PNG": save(image, "PNG", exif=turned),
+        "a CMYK JPEG": save(image.convert("CMYK"), "JPEG"),
+        "a grey PNG": save(image.convert("L"), "PNG"),
+        "alpha": save(image.convert("RGBA"), "PNG"),
+        "grey alpha": save(image.convert("LA"), "PNG"),
+        "a transparent colour": save(image, "PNG", transparency=image.getpixel((20, 18))),
+        "a palette": save(image.convert("P"), "PNG"),
+        "16 bits": cv2.imencode(".png", deep)[1].tobytes(),
+        "16 bits of grey": cv2.imencode(".png", deep[:, :, 0])[1].tobytes(),
+        "a BMP": save(image, "BMP"),
+        "no image": b"no image",
+    }
+
+
+@pytest.mark.parametrize("lines", [UNCHANGED, UNCHANGED_WHOLE], ids=["patches", "whole"])
+@pytest.mark.parametrize("num_workers", [0, 1, 3])
+def test_odd_files_that_are_unchanged_are_left_to_opencv(
+    num_workers: int, lines: list[str], root: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(root, tmp_path / "root"))
+    for number, (name, content) in enumerate(odd_files().items()):
+        (folder / "a" / f"o{number:02} {name}").write_bytes(content)
+    made = made_of(source(lines), folder)
+    batch_size = 3 if lines is UNCHANGED else 1
+    check(Program(loader_of(made, batch_size=batch_size, num_workers=num_workers, shuffle=True), epochs=2))
 
 
 def init(worker: int) -> None:
