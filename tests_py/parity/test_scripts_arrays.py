@@ -69,6 +69,49 @@ UNCHANGED = [
     "a = augment_img(a[y:y + 16, x:x + 16, :], mode=random.randint(0, 7))",
     "{'H': uint2tensor3(a), 'H_path': self.a[i]}",
 ]
+# As BasicSR has it.
+PAIRED = [
+    "def imfrombytes(path):",
+    "    with open(path, 'rb') as f: content = f.read()",
+    "    img = cv2.imdecode(np.frombuffer(content, np.uint8), {'color': cv2.IMREAD_COLOR}['color'])",
+    "    return img.astype(np.float32) / 255.",
+    "def paired_random_crop(img_gts, img_lqs, gt_patch_size, scale, gt_path=None):",
+    "    if not isinstance(img_gts, list): img_gts = [img_gts]",
+    "    if not isinstance(img_lqs, list): img_lqs = [img_lqs]",
+    "    input_type = 'Tensor' if torch.is_tensor(img_gts[0]) else 'Numpy'",
+    "    if input_type == 'Tensor': (h_lq, w_lq), (h_gt, w_gt) = img_lqs[0].size()[-2:], img_gts[0].size()[-2:]",
+    "    else: (h_lq, w_lq), (h_gt, w_gt) = img_lqs[0].shape[0:2], img_gts[0].shape[0:2]",
+    "    size = gt_patch_size // scale",
+    "    if h_gt != h_lq * scale or w_gt != w_lq * scale: raise ValueError(f'{h_gt} is not {scale}x {h_lq}')",
+    "    if h_lq < size or w_lq < size: raise ValueError(f'remove {gt_path}')",
+    "    top, left = random.randint(0, h_lq - size), random.randint(0, w_lq - size)",
+    "    if input_type == 'Tensor': img_lqs = [v[:, :, top:top + size, left:left + size] for v in img_lqs]",
+    "    else: img_lqs = [v[top:top + size, left:left + size, ...] for v in img_lqs]",
+    "    top, left = int(top * scale), int(left * scale)",
+    "    img_gts = [v[top:top + gt_patch_size, left:left + gt_patch_size, ...] for v in img_gts]",
+    "    if len(img_gts) == 1: img_gts = img_gts[0]",
+    "    if len(img_lqs) == 1: img_lqs = img_lqs[0]",
+    "    return img_gts, img_lqs",
+    "def augment(imgs, hflip=True, rotation=True):",
+    "    hflip = hflip and random.random() < 0.5",
+    "    vflip, rot90 = rotation and random.random() < 0.5, rotation and random.random() < 0.5",
+    "    def _augment(img):",
+    "        if hflip: cv2.flip(img, 1, img)",
+    "        if vflip: cv2.flip(img, 0, img)",
+    "        if rot90: img = img.transpose(1, 0, 2)",
+    "        return img",
+    "    if not isinstance(imgs, list): imgs = [imgs]",
+    "    imgs = [_augment(img) for img in imgs]",
+    "    return imgs[0] if len(imgs) == 1 else imgs",
+    "def img2tensor(imgs):",
+    "    def _totensor(img): return torch.from_numpy(cv2.cvtColor(img, cv2.COLOR_BGR2RGB).transpose(2, 0, 1)).float()",
+    "    return [_totensor(img) for img in imgs] if isinstance(imgs, list) else _totensor(imgs)",
+    "gt, lq = imfrombytes(self.a[i]), imfrombytes(self.a[i])",
+    "gt, lq = paired_random_crop(gt, lq, 16, 1, self.a[i])",
+    "gt, lq = img2tensor(augment([gt, lq], True, True))",
+    "{'lq': lq, 'gt': gt, 'gt_path': self.a[i]}",
+]
+
 UNCHANGED_WHOLE = ["a = cv2.imread(self.a[i], cv2.IMREAD_UNCHANGED)", GIVEN]
 
 COMPILED: dict[str, list[str]] = {
@@ -213,6 +256,9 @@ COMPILED: dict[str, list[str]] = {
     "unchanged": [UNCHANGED_WHOLE[0], CUT, GIVEN],
     "unchanged masks": ["m = cv2.imdecode(np.fromfile(self.masks[i], np.uint8), -1)[4:20, 2:18]", "torch.from_numpy(m.copy()), m.ndim"],
     "turned by one of eight ways": UNCHANGED,
+    "pairs": PAIRED,
+    "asks if it is a list": [ARRAY, CUT, "a = a if isinstance(a, (list, tuple)) else [a]", "a, = a if isinstance(a, list) else (a,)", "x = torch.from_numpy(a)", "x = x[None] if isinstance(x, tuple) else x", "x.permute(2, 0, 1)"],
+    "asks if it is a tensor": ["img = self.fixed(Image.open(self.a[i]).convert('RGB'))", "if not torch.is_tensor(img): img = F.to_tensor(img)", "k = torch.is_tensor(img)", "img, k"],
     "asks what it is": [ARRAY, CUT, "if isinstance(a, np.ndarray): a = a.astype(np.float32)", "x = torch.from_numpy(a)", "if x.ndim == 3: x = x.permute(2, 0, 1)", "x"],
 }  # fmt: skip
 
@@ -312,6 +358,8 @@ ODD: dict[str, list[str]] = {
     "an array of another size": [MASK, "out = np.zeros((15, 16), np.int64); out[m == 1] = 1", "torch.from_numpy(out)"],
     "an array that is used before": [MASK, "out = np.zeros((16, 16), np.int64); x = torch.from_numpy(out); out[m == 1] = 1", "x"],
     "grey of colours": ["m = cv2.imread(self.a[i], 0)[4:20, 2:18]", "torch.from_numpy(m.copy())"],
+    "asks if it is what it may be": [CV2, "k = isinstance(a, (list, np.ndarray)), isinstance(a, object), isinstance(a[0, 0, 0], float), isinstance(a == 3, bool), isinstance('%s' % a, str), isinstance('%s' % a[0, 0, 0], (str, list))", "if isinstance('%s' % a, str): k = (*k, 7)", CUT, f"{GIVEN}, k"],
+    "asks if what is missing is a list": ["a = cv2.imread(self.a[i] if i % 3 else self.names[i])", "k = isinstance(a, list)", "if torch.is_tensor(a) or isinstance(a, str): k = 3", "if a is None: a = np.full((20, 20, 3), i, np.uint8)", CUT, f"{GIVEN}, k"],
     "by another depth": ["a = cv2.imread(self.a[i], cv2.IMREAD_ANYDEPTH | cv2.IMREAD_COLOR)", CUT, GIVEN],
     "None on one way": [CV2, CUT, "a = a if random.random() < 0.9 else None", "k = a is None", f"{GIVEN} if a is not None else torch.zeros(3, 16, 16, dtype=torch.uint8), k, random.random()"],
     "None is given at times": [CV2, CUT, "k = random.randint(0, 9)", "def f(a):", "    if k < 5: return a", "    elif k < 10: return np.flipud(a)", "a = f(a)", f"{GIVEN}, k"],
