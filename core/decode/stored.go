@@ -3,16 +3,18 @@ package decode
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 )
 
 // AsStored reports whether OpenCV's cv2.imread and cv2.imdecode give a file's pixels in the order in which they are stored:
-// true of JPEG and PNG files that no EXIF header turns, and that are no animation. Where that is not sure it is false.
+// true of JPEG and PNG files that no EXIF header turns, that are no animation, and of which no colour is transparent, which
+// is a fourth channel by IMREAD_UNCHANGED. Where that is not sure it is false.
 func AsStored(file []byte) bool {
 	switch {
 	case isJPEG(file):
 		return isUpright(file)
 	case isPNG(file): // elsewhere than as a chunk's name these are rare
-		return !bytes.Contains(file, []byte("eXIf")) && !bytes.Contains(file, []byte("acTL"))
+		return !slices.ContainsFunc([]string{"eXIf", "acTL", "tRNS"}, func(name string) bool { return bytes.Contains(file, []byte(name)) })
 	default:
 		return false
 	}

@@ -112,7 +112,7 @@ func (p scriptParser) open(n node, part Part) Open {
 	if o.Row = p.expr(row); o.Row.Type() != Int {
 		row.fail("want an int")
 	}
-	if o.OpenCV && (part.Image != nil || o.Mode == Palette || o.Plain != (o.Mode == Grey)) {
+	if o.OpenCV && (part.Image != nil || o.Mode == Palette || o.Mode == Grey && !o.Plain) {
 		n.fail("what OpenCV does not read")
 	}
 	if part.Image != nil && o.Mode.Channels() != part.Image.Channels() {

@@ -34,7 +34,7 @@ type Open struct {
 	// Plain says that code takes the file's image as it is: files of other modes than Mode are left to it.
 	Plain bool
 	// OpenCV says that cv2.imread or cv2.imdecode reads it: files that these turn, or that are neither JPEG nor PNG, are left
-	// to the code.
+	// to the code. By IMREAD_UNCHANGED it is Plain as well.
 	OpenCV bool
 }
 

@@ -44,6 +44,76 @@ TENSOR = (
 PLACE = "y, x = random.randint(0, 12), np.random.randint(0, 12)"
 MASK = "m = np.asarray(Image.open(self.masks[i]))[4:20, 2:18]"
 
+# As KAIR has it.
+UNCHANGED = [
+    "def imread_uint(path):",
+    "    img = cv2.imread(path, cv2.IMREAD_UNCHANGED)",
+    "    if img.ndim == 2: img = cv2.cvtColor(img, cv2.COLOR_GRAY2RGB)",
+    "    else: img = cv2.cvtColor(img, cv2.COLOR_BGR2RGB)",
+    "    return img",
+    "def augment_img(img, mode=0):",
+    "    if mode == 0: return img",
+    "    elif mode == 1: return np.flipud(np.rot90(img))",
+    "    elif mode == 2: return np.flipud(img)",
+    "    elif mode == 3: return np.rot90(img, k=3)",
+    "    elif mode == 4: return np.flipud(np.rot90(img, k=2))",
+    "    elif mode == 5: return np.rot90(img)",
+    "    elif mode == 6: return np.rot90(img, k=2)",
+    "    elif mode == 7: return np.flipud(np.rot90(img, k=3))",
+    "def uint2tensor3(img):",
+    "    if img.ndim == 2: img = np.expand_dims(img, axis=2)",
+    "    return torch.from_numpy(np.ascontiguousarray(img)).permute(2, 0, 1).float().div(255.)",
+    "a = imread_uint(self.a[i])",
+    "H, W, _ = a.shape",
+    "y, x = random.randint(0, max(0, H - 16)), random.randint(0, max(0, W - 16))",
+    "a = augment_img(a[y:y + 16, x:x + 16, :], mode=random.randint(0, 7))",
+    "{'H': uint2tensor3(a), 'H_path': self.a[i]}",
+]
+# As BasicSR has it.
+PAIRED = [
+    "def imfrombytes(path):",
+    "    with open(path, 'rb') as f: content = f.read()",
+    "    img = cv2.imdecode(np.frombuffer(content, np.uint8), {'color': cv2.IMREAD_COLOR}['color'])",
+    "    return img.astype(np.float32) / 255.",
+    "def paired_random_crop(img_gts, img_lqs, gt_patch_size, scale, gt_path=None):",
+    "    if not isinstance(img_gts, list): img_gts = [img_gts]",
+    "    if not isinstance(img_lqs, list): img_lqs = [img_lqs]",
+    "    input_type = 'Tensor' if torch.is_tensor(img_gts[0]) else 'Numpy'",
+    "    if input_type == 'Tensor': (h_lq, w_lq), (h_gt, w_gt) = img_lqs[0].size()[-2:], img_gts[0].size()[-2:]",
+    "    else: (h_lq, w_lq), (h_gt, w_gt) = img_lqs[0].shape[0:2], img_gts[0].shape[0:2]",
+    "    size = gt_patch_size // scale",
+    "    if h_gt != h_lq * scale or w_gt != w_lq * scale: raise ValueError(f'{h_gt} is not {scale}x {h_lq}')",
+    "    if h_lq < size or w_lq < size: raise ValueError(f'remove {gt_path}')",
+    "    top, left = random.randint(0, h_lq - size), random.randint(0, w_lq - size)",
+    "    if input_type == 'Tensor': img_lqs = [v[:, :, top:top + size, left:left + size] for v in img_lqs]",
+    "    else: img_lqs = [v[top:top + size, left:left + size, ...] for v in img_lqs]",
+    "    top, left = int(top * scale), int(left * scale)",
+    "    img_gts = [v[top:top + gt_patch_size, left:left + gt_patch_size, ...] for v in img_gts]",
+    "    if len(img_gts) == 1: img_gts = img_gts[0]",
+    "    if len(img_lqs) == 1: img_lqs = img_lqs[0]",
+    "    return img_gts, img_lqs",
+    "def augment(imgs, hflip=True, rotation=True):",
+    "    hflip = hflip and random.random() < 0.5",
+    "    vflip, rot90 = rotation and random.random() < 0.5, rotation and random.random() < 0.5",
+    "    def _augment(img):",
+    "        if hflip: cv2.flip(img, 1, img)",
+    "        if vflip: cv2.flip(img, 0, img)",
+    "        if rot90: img = img.transpose(1, 0, 2)",
+    "        return img",
+    "    if not isinstance(imgs, list): imgs = [imgs]",
+    "    imgs = [_augment(img) for img in imgs]",
+    "    return imgs[0] if len(imgs) == 1 else imgs",
+    "def img2tensor(imgs):",
+    "    def _totensor(img): return torch.from_numpy(cv2.cvtColor(img, cv2.COLOR_BGR2RGB).transpose(2, 0, 1)).float()",
+    "    return [_totensor(img) for img in imgs] if isinstance(imgs, list) else _totensor(imgs)",
+    "gt, lq = imfrombytes(self.a[i]), imfrombytes(self.a[i])",
+    "gt, lq = paired_random_crop(gt, lq, 16, 1, self.a[i])",
+    "gt, lq = img2tensor(augment([gt, lq], True, True))",
+    "{'lq': lq, 'gt': gt, 'gt_path': self.a[i]}",
+]
+
+UNCHANGED_WHOLE = ["a = cv2.imread(self.a[i], cv2.IMREAD_UNCHANGED)", GIVEN]
+
 COMPILED: dict[str, list[str]] = {
     "Cutout": [
         TENSOR,
@@ -183,6 +253,12 @@ COMPILED: dict[str, list[str]] = {
     ],
     "asks if there is an image": [CV2, "if a is None: raise ValueError(self.a[i])", "assert a is not None, i", CUT, "a = a if a is not None else np.zeros((16, 16, 3), np.uint8)", GIVEN],
     "a path by a format": ["a = cv2.imread('%s/%s' % (self.root, self.names[i]))", CUT, f"{GIVEN}, '%s of %s' % (self.names[i], i), f'{{self.names[i]!s:>12}}'"],
+    "unchanged": [UNCHANGED_WHOLE[0], CUT, GIVEN],
+    "unchanged masks": ["m = cv2.imdecode(np.fromfile(self.masks[i], np.uint8), -1)[4:20, 2:18]", "torch.from_numpy(m.copy()), m.ndim"],
+    "turned by one of eight ways": UNCHANGED,
+    "pairs": PAIRED,
+    "asks if it is a list": [ARRAY, CUT, "a = a if isinstance(a, (list, tuple)) else [a]", "a, = a if isinstance(a, list) else (a,)", "x = torch.from_numpy(a)", "x = x[None] if isinstance(x, tuple) else x", "x.permute(2, 0, 1)"],
+    "asks if it is a tensor": ["img = self.fixed(Image.open(self.a[i]).convert('RGB'))", "if not torch.is_tensor(img): img = F.to_tensor(img)", "k = torch.is_tensor(img)", "img, k"],
     "asks what it is": [ARRAY, CUT, "if isinstance(a, np.ndarray): a = a.astype(np.float32)", "x = torch.from_numpy(a)", "if x.ndim == 3: x = x.permute(2, 0, 1)", "x"],
 }  # fmt: skip
 
@@ -282,7 +358,14 @@ ODD: dict[str, list[str]] = {
     "an array of another size": [MASK, "out = np.zeros((15, 16), np.int64); out[m == 1] = 1", "torch.from_numpy(out)"],
     "an array that is used before": [MASK, "out = np.zeros((16, 16), np.int64); x = torch.from_numpy(out); out[m == 1] = 1", "x"],
     "grey of colours": ["m = cv2.imread(self.a[i], 0)[4:20, 2:18]", "torch.from_numpy(m.copy())"],
-    "as it is": ["a = cv2.imread(self.a[i], cv2.IMREAD_UNCHANGED)", CUT, GIVEN],
+    "asks if it is what it may be": [CV2, "k = isinstance(a, (list, np.ndarray)), isinstance(a, object), isinstance(a[0, 0, 0], float), isinstance(a == 3, bool), isinstance('%s' % a, str), isinstance('%s' % a[0, 0, 0], (str, list))", "if isinstance('%s' % a, str): k = (*k, 7)", CUT, f"{GIVEN}, k"],
+    "asks if what is missing is a list": ["a = cv2.imread(self.a[i] if i % 3 else self.names[i])", "k = isinstance(a, list)", "if torch.is_tensor(a) or isinstance(a, str): k = 3", "if a is None: a = np.full((20, 20, 3), i, np.uint8)", CUT, f"{GIVEN}, k"],
+    "by another depth": ["a = cv2.imread(self.a[i], cv2.IMREAD_ANYDEPTH | cv2.IMREAD_COLOR)", CUT, GIVEN],
+    "None on one way": [CV2, CUT, "a = a if random.random() < 0.9 else None", "k = a is None", f"{GIVEN} if a is not None else torch.zeros(3, 16, 16, dtype=torch.uint8), k, random.random()"],
+    "None is given at times": [CV2, CUT, "k = random.randint(0, 9)", "def f(a):", "    if k < 5: return a", "    elif k < 10: return np.flipud(a)", "a = f(a)", f"{GIVEN}, k"],
+    "an error for None": [CV2, CUT, "a = a if random.random() < 0.7 else None", GIVEN],
+    "changed where it may be in order": [ARRAY, "a = a[:20].copy()", "b = np.ascontiguousarray(a if random.random() < 0.5 else a[:, ::-1])", "cv2.flip(b, 0, b)", "b = b[:16, :16].transpose(2, 0, 1).copy()", "a = a[:16, :16]", f"{GIVEN}, torch.from_numpy(b)"],
+    "changed where it is in order again": [ARRAY, "a = a[:20].copy()", "b = np.ascontiguousarray(np.fliplr(a[:, ::-1])); b[b > 9] = 7", "b = b[:16, :16].transpose(2, 0, 1).copy()", "a = a[:16, :16]", f"{GIVEN}, torch.from_numpy(b)"],
     "a dict of keys": ["self.table[i] = 3", ARRAY, CUT, f"{GIVEN}, len(self.table)"],
     "a list of its own": ["self.labels[0] = 3", ARRAY, CUT, f"{GIVEN}, self.labels[0]"],
 }  # fmt: skip
@@ -415,6 +498,41 @@ def test_files_that_come_between_epochs_are_found(root: Path, tmp_path: Path) ->
             shutil.copy(folder / "01.jpeg", folder / "04.jpeg")
 
     check(Program(loader_of(dataset, batch_size=3), epochs=3, before=before))
+
+
+def odd_files() -> dict[str, bytes]:
+    """Files of which cv2.IMREAD_UNCHANGED gives no plain BGR, or gives it where cv2.IMREAD_COLOR does not."""
+    image, turned = picture(40, 36, 5), Image.Exif()
+    turned[0x0112] = 6
+    deep = np.asarray(image).astype(np.uint16) * 257
+    return {
+        "a grey JPEG": save(image.convert("L"), "JPEG"),
+        "a turned JPEG": save(image, "JPEG", exif=turned),
+        "a turned PNG": save(image, "PNG", exif=turned),
+        "a CMYK JPEG": save(image.convert("CMYK"), "JPEG"),
+        "a grey PNG": save(image.convert("L"), "PNG"),
+        "alpha": save(image.convert("RGBA"), "PNG"),
+        "grey alpha": save(image.convert("LA"), "PNG"),
+        "a transparent colour": save(image, "PNG", transparency=image.getpixel((20, 18))),
+        "a palette": save(image.convert("P"), "PNG"),
+        "16 bits": cv2.imencode(".png", deep)[1].tobytes(),
+        "16 bits of grey": cv2.imencode(".png", deep[:, :, 0])[1].tobytes(),
+        "a BMP": save(image, "BMP"),
+        "no image": b"no image",
+    }
+
+
+@pytest.mark.parametrize("lines", [UNCHANGED, UNCHANGED_WHOLE], ids=["patches", "whole"])
+@pytest.mark.parametrize("num_workers", [0, 1, 3])
+def test_odd_files_that_are_unchanged_are_left_to_opencv(
+    num_workers: int, lines: list[str], root: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(root, tmp_path / "root"))
+    for number, (name, content) in enumerate(odd_files().items()):
+        (folder / "a" / f"o{number:02} {name}").write_bytes(content)
+    made = made_of(source(lines), folder)
+    batch_size = 3 if lines is UNCHANGED else 1
+    check(Program(loader_of(made, batch_size=batch_size, num_workers=num_workers, shuffle=True), epochs=2))
 
 
 def init(worker: int) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .behaviour import Behaviour, Late, golden, picture
-from .pillow import CMYK, JPEG, PNG, files_of
+from .pillow import CMYK, JPEG, OF_ALPHA_OR_PALETTES, PNG, files_of
 
 cv2: Any = Late("cv2")
 _MATRIX = np.array([[0.9, 0.31, 2.7], [-0.28, 1.1, 3.3]])
@@ -19,6 +19,14 @@ def _decoded(files: str) -> Iterator[Any]:
     for number, file in enumerate(files_of(files)):
         if files == PNG or number != CMYK:  # left to OpenCV
             yield cv2.imdecode(np.frombuffer(file, np.uint8), cv2.IMREAD_COLOR)
+
+
+def _unchanged() -> Iterator[Any]:
+    """Files of RGB and grey: others are left to OpenCV."""
+    for files, left in ((JPEG, (CMYK,)), (PNG, OF_ALPHA_OR_PALETTES)):
+        for number, file in enumerate(files_of(files)):
+            if number not in left:
+                yield cv2.imdecode(np.frombuffer(file, np.uint8), cv2.IMREAD_UNCHANGED)
 
 
 _SIZES = (((31, 23), (17, 19)), ((9, 7), (30, 22)), ((24, 16), (12, 8)), ((24, 18), (8, 6)), ((9, 20), (14, 11)))
@@ -53,6 +61,7 @@ def _row(what: str, make: Any, known: int) -> Behaviour:
 BEHAVIOURS = {
     "opencv.decode.jpeg": _row("JPEG decoder", partial(_decoded, JPEG), 4287786564),
     "opencv.decode.png": _row("PNG decoder", partial(_decoded, PNG), 1256867310),
+    "opencv.decode.unchanged": _row("decoder of unchanged images", _unchanged, 978388628),
     "opencv.resize.nearest": _row("nearest resize", partial(_resized, "NEAREST"), 2871514489),
     "opencv.resize.linear": _row("linear resize", partial(_resized, "LINEAR"), 597851234),
     "opencv.resize.area": _row("area resize", partial(_resized, "AREA"), 1277863237),

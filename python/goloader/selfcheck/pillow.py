@@ -39,7 +39,7 @@ def _images() -> list[Any]:
 #     tiff  without compression, LZW and deflate with and without differences, PackBits, grey both ways, a palette,
 #           RGBA, tiles, big-endian
 JPEG, PNG, WEBP, BMP, GIF, TIFF = "jpeg", "png", "webp", "bmp", "gif", "tiff"
-CMYK = 6  # its number among the first
+CMYK, OF_ALPHA_OR_PALETTES = 6, (2, 3, 4, 5)  # their numbers among JPEG, and among PNG
 
 
 def _decoded(files: str) -> Iterator[Any]:

@@ -39,7 +39,9 @@ def held_of(c: Compiler, of: Expression) -> Held:
     if isinstance(of, Closed):
         return c.memory.of(of.value)
     if isinstance(of, Either):
-        return together([c.memory.of(of.then), c.memory.of(of.otherwise)])
+        holds = c.branches.get(of.number)
+        ways = (of.then, of.otherwise) if not isinstance(holds, bool) else (of.then if holds else of.otherwise,)
+        return together([c.memory.of(each) for each in ways if not isinstance(each, Constant)])
     operands = _operands(c, of)
     held = [c.memory.of(each) for each in operands if c.form(each) != "pil"]
     compact = all(each.compact for each in held)
@@ -72,7 +74,7 @@ def held_of(c: Compiler, of: Expression) -> Held:
             if of_opencv and len(operands) == 1:
                 return c.memory.new()
             if called is np.ascontiguousarray:
-                return together(held)._replace(compact=True) if held[0].forward else c.memory.new()
+                return together(held)._replace(compact=True, forward=True)  # itself, if it is in order already
             if any(called is each for each in (np.flip, np.fliplr, np.flipud, np.rot90)):
                 return together(held)._replace(compact=False, forward=False)
     return together(held)._replace(compact=False) if held else UNWRITABLE

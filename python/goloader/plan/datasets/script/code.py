@@ -48,6 +48,7 @@ from ..images import makes_image, opens, reads_by_opencv
 from ..own import OwnCode, is_left, is_plain
 from ..pure import Pure
 from ..sounds import reader_of
+from .arrays import ARITHMETIC
 
 
 class ScriptCode(OwnCode):
@@ -197,6 +198,33 @@ class ScriptCode(OwnCode):
     def decided(self, condition: Expression) -> bool:
         """How a condition comes out, whatever the index. Raises UnreadableError."""
         return self._decide(condition)
+
+    def _outcome(self, condition: Expression) -> bool | None:
+        match condition:
+            case Call(function=function, arguments=(of, *kinds), options=()) if len(kinds) < 2 and self._is_image(of):
+                called = self.value(function)
+                asked = self.known(kinds[0]) if kinds else ()
+                asked = asked if type(asked) is tuple else (asked,)
+                of_others = all(any(each is kind for kind in NO_IMAGES) for each in asked)
+                if called is (isinstance if kinds else torch.is_tensor) and of_others:
+                    return False
+        return super()._outcome(condition)
+
+    def _is_image(self, of: Expression) -> bool:
+        """Whether it is an image of Pillow's or an array, if there is one: OpenCV gives None for what is no image."""
+        match of:
+            case Call(function=Attribute(owner=owner, name="astype" | "convert" | "copy")) if self._is_image(owner):
+                return True
+            case Call(function=function):
+                called = self.if_seen(function)
+                return opens(called) or reads_by_opencv(called) is not None or any(called is each for each in _ARRAYS)
+            case Binary(left=left, right=right, operator=sign) if sign in ARITHMETIC:
+                return self._is_image(left) or self._is_image(right)
+            case Item(owner=owner):
+                return self._is_image(owner)
+            case Either(then=then, otherwise=otherwise):
+                return self._is_image(then) and self._is_image(otherwise)
+        return False
 
     def length_of(self, of: Expression) -> Expression | None:
         """What a `__len__` of the user's takes the length of, or the number that it gives; None for all others."""
@@ -454,6 +482,12 @@ class ScriptCode(OwnCode):
             and not has_global_hooks()
         )
 
+
+# What neither an image nor an array is.
+NO_IMAGES = (list, tuple, dict, str)
+
+# What gives arrays.
+_ARRAYS = (np.array, np.asarray, np.ascontiguousarray)
 
 # Items of which one may be drawn, and of which all are, in an order that is drawn: each is read in each place.
 CHOSEN_MAX = 64

@@ -196,7 +196,7 @@ def _picture_of_two(c: Compiler, of: Either) -> Picture | None:
         return c.picture(of.then if sides else of.otherwise)
     one, other = c.picture(of.then), c.picture(of.otherwise)
     if one is None or other is None:
-        return None
+        return _picture_or_none(of, sides, one, other)
     if not (one.plain and other.plain):
         one, other = c.use(one), c.use(other)
     if any(c.changed_at.get(id(each), 0) > c.began[of.number] for each in (of.then, of.otherwise)):
@@ -207,3 +207,14 @@ def _picture_of_two(c: Compiler, of: Either) -> Picture | None:
     found = c.of_two[key]
     assert isinstance(found, Picture)
     return found
+
+
+def _picture_or_none(
+    of: Either, sides: tuple[list[Any], list[Any]], one: Picture | None, other: Picture | None
+) -> Picture | None:
+    """An image that is None on one way of a branch, which is left to the user's own code, and known on the other."""
+    for image, value, side in ((one, of.otherwise, sides[1]), (other, of.then, sides[0])):
+        if image is not None and isinstance(value, Constant) and value.value is None:
+            side.append({"do": "fail"})
+            return image
+    return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -48,8 +49,13 @@ def open_file(c: Compiler, path: Expression, called: Any) -> Picture:
     column, found, row = _files(c, path, content_path(c.own, path))
     if called is not sys.modules["PIL.Image"].open:
         return _add(c, Opened(column, found, row, "RGB"))
-    mode, _ = mode_of(next(iter(column.work_out(range(min(column.length, 1)))[0]), ""))
+    mode = _first_mode(column)
     return _add(c, Opened(column, found, row, mode if mode in ("L", "P") else "RGB", plain=True))
+
+
+def _first_mode(column: Columns) -> str | None:
+    """The mode of the first file's image."""
+    return mode_of(next(iter(column.work_out(range(min(column.length, 1)))[0]), ""))[0]
 
 
 def _files(c: Compiler, opened: Expression, path: Expression) -> tuple[Columns, Expression, Number]:
@@ -73,8 +79,8 @@ def read_by_opencv(c: Compiler, call: Call, name: str) -> Picture:
     module: Any = sys.modules["cv2"]
     bound = bind(call, ("filename" if name == "imread" else "buf", "flags"))
     flags = c.constant(bound["flags"]) if "flags" in bound else module.IMREAD_COLOR
-    flags_known = (module.IMREAD_COLOR, module.IMREAD_GRAYSCALE, getattr(module, "IMREAD_COLOR_RGB", -1))
-    if type(flags) is not int or flags not in flags_known or flags < 0 or (name == "imdecode" and "flags" not in bound):
+    known = next((row for flag, row in _FLAGS.items() if getattr(module, flag, None) == flags), None)
+    if type(flags) is not int or known is None or (name == "imdecode" and "flags" not in bound):
         raise UnreadableError(f"reads images by {call}", call)
     if any(each.startswith("OPENCV_IO_MAX") for each in os.environ):
         raise UnreadableError("reads images by OpenCV, whose limits are set in the environment")
@@ -85,11 +91,22 @@ def read_by_opencv(c: Compiler, call: Call, name: str) -> Picture:
     column, found, row = _files(c, source, path)
     if name == "imread" and not {*map(type, column.work_out(range(column.length))[0])} <= {str}:
         raise UnreadableError("opens by OpenCV what are no texts", call)
-    grey = flags == module.IMREAD_GRAYSCALE
+    mode, plain, made = known
     c.needs.update(dict.fromkeys(("opencv.decode.jpeg", "opencv.decode.png")))
-    picture = _add(c, Opened(column, found, row, "L" if grey else "RGB", plain=grey, opencv=True))
-    in_order = flags not in (module.IMREAD_COLOR, module.IMREAD_GRAYSCALE)
-    return c.use(picture).then(arrays.opened_rgb if in_order else arrays.opened, "array")
+    if mode is None:
+        c.needs["opencv.decode.unchanged"] = None
+        mode = "L" if _first_mode(column) == "L" else "RGB"
+    picture = _add(c, Opened(column, found, row, mode, plain=plain, opencv=True))
+    return c.use(picture).then(made, "array")
+
+
+# By the flag: the mode that images get, or None for the file's own; whether it has to be of that; what is made of it.
+_FLAGS: dict[str, tuple[str | None, bool, Callable[[Any], Any]]] = {
+    "IMREAD_COLOR": ("RGB", False, arrays.opened),
+    "IMREAD_COLOR_RGB": ("RGB", False, arrays.opened_rgb),
+    "IMREAD_GRAYSCALE": ("L", True, arrays.opened),
+    "IMREAD_UNCHANGED": (None, True, arrays.opened),
+}
 
 
 def _add(c: Compiler, opened: Opened) -> Picture:

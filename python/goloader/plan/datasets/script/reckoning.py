@@ -30,7 +30,7 @@ from ...bytecode import (
 )
 from ...look import is_a
 from . import arrays, numbers
-from .code import CHOSEN_MAX
+from .code import CHOSEN_MAX, NO_IMAGES
 from .numbers import INDEX, Number, constant
 from .picture import PROBE, Picture
 from .rows import Place, count_of, lists_of, tabled
@@ -147,6 +147,8 @@ def _called(c: Compiler, call: Call) -> Number:
             if called is isinstance and len(arguments) == 2 and (form := c.form(arguments[0])) is not None:
                 return _is_instance(c, form, arguments[1])
     if not call.options and (called := c.function(call.function)) is not None:
+        if called is torch.is_tensor and (form := c.form(call.arguments[0])) is not None:
+            return Number(int(form == "tensor"), "bool")
         if called is operator.index and len(call.arguments) == 1:
             found = c.number(call.arguments[0])
             if found.kind not in (*numbers.PLACES, "int64", "bool"):
@@ -182,9 +184,9 @@ def _is_instance(c: Compiler, form: str, kinds: Expression) -> Number:
     asked = [c.constant(each) for each in kinds.items] if isinstance(kinds, Display) else [c.constant(kinds)]
     image = sys.modules["PIL.Image"].Image
     known = {torch.Tensor: "tensor", np.ndarray: "array", image: "pil"}
-    if not all(any(each is kind for kind in known) for each in asked):
+    if not all(any(each is kind for kind in (*known, *NO_IMAGES)) for each in asked):
         raise UnreadableError("asks for the class of an image", kinds)
-    return Number(int(any(known[each] == form for each in asked)), "bool")
+    return Number(int(any(known.get(each) == form for each in asked)), "bool")
 
 
 def mode_compared(c: Compiler, of: Binary) -> tuple[Picture, Any] | None:
