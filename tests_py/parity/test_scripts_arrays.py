@@ -42,6 +42,8 @@ TENSOR = (
     "t = F.normalize(F.to_tensor(self.fixed(Image.open(self.a[i]).convert('RGB'))), [0.4, 0.5, 0.6], [0.2, 0.3, 0.2])"
 )
 PLACE = "y, x = random.randint(0, 12), np.random.randint(0, 12)"
+PAIR = "{0}.transpose(2, 0, 1).copy()"
+RECORD = "a = cv2.imread(os.path.join(self.root, self.records[i][0][0]))"
 MASK = "m = np.asarray(Image.open(self.masks[i]))[4:20, 2:18]"
 
 COMPILED: dict[str, list[str]] = {
@@ -183,6 +185,24 @@ COMPILED: dict[str, list[str]] = {
     ],
     "asks if there is an image": [CV2, "if a is None: raise ValueError(self.a[i])", "assert a is not None, i", CUT, "a = a if a is not None else np.zeros((16, 16, 3), np.uint8)", GIVEN],
     "a path by a format": ["a = cv2.imread('%s/%s' % (self.root, self.names[i]))", CUT, f"{GIVEN}, '%s of %s' % (self.names[i], i), f'{{self.names[i]!s:>12}}'"],
+    "lists in lists": [
+        "inputs, target = self.records[i]",
+        "def load(root, paths, target): return [np.array(Image.open(os.path.join(root, p)).convert('RGB'))[:16, :16] for p in paths], float(target)",
+        "inputs, target = load(self.root, inputs, target)",
+        "if random.random() < 0.5: inputs = [x[:, ::-1] for x in inputs]",
+        f"[torch.from_numpy({PAIR.format('x')}).float() for x in inputs], target",
+    ],
+    "lists in tuples in dicts": [
+        "a = []",
+        "for name in self.dicts[i]['images']: a.append(cv2.imread(os.path.join(self.root, name))[:16, :16])",
+        "b = cv2.imread(os.path.join(self.root, self.dicts[i]['images'][1]))[2:18, 2:18]",
+        f"[torch.from_numpy({PAIR.format('x')}) for x in a], torch.from_numpy({PAIR.format('b')}), self.dicts[i]['label']",
+    ],
+    "numbered records": ["x = {}", "for n, name in enumerate(self.records[i][0]): x[n] = F.to_tensor(self.fixed(Image.open(os.path.join(self.root, name)).convert('RGB'))) * (n + 1)", "x, random.random()"],
+    "a path of a record": ["a = np.array(Image.open(self.form % self.ids[i]).convert('RGB'))", "b = Image.open(os.path.join(*self.parts[i])).convert('RGB')", CUT, f"{GIVEN}, F.to_tensor(self.fixed(b)), '%s of %s' % self.ids[i]"],
+    "an array of names": ["name = self.array[i]", "a = np.array(Image.open(os.path.join(self.root, self.array[i % self.total])).convert('RGB'))", CUT, f"{GIVEN}, name, self.array[i % self.total].replace('.jpeg', '')"],
+    "a list for a text": ["k = self.records[i][0]", "if isinstance(k, str): k = [k]", "assert isinstance(k, (list, tuple))", "a = cv2.imread(os.path.join(self.root, k[0]))", CUT, GIVEN],
+    "asks for an attribute": ["n = self.ids[i]", "if hasattr(n, '__iter__') and not isinstance(n, str): n = n[1]", "a = cv2.imread(os.path.join(self.root, n + '.jpeg'))", CUT, f"{GIVEN}, n"],
     "asks what it is": [ARRAY, CUT, "if isinstance(a, np.ndarray): a = a.astype(np.float32)", "x = torch.from_numpy(a)", "if x.ndim == 3: x = x.permute(2, 0, 1)", "x"],
 }  # fmt: skip
 
@@ -255,6 +275,15 @@ ODD: dict[str, list[str]] = {
     "no such file at times": ["a = cv2.imread(self.a[i] if i % 3 else self.names[i] + 'x')", "if a is None: a = np.full((20, 20, 3), i, np.uint8)", CUT, f"{GIVEN}, random.random()"],
     "no such files": ["a = cv2.imread(self.a[i] + 'x')", "k = a is None", "if not (a is not None): a = np.full((20, 20, 3), i, np.uint8)", CUT, f"{GIVEN}, k"],
     "no image in a file": ["a = cv2.imread(self.a[i] if i % 3 else __file__)", "if a is None: a = np.full((20, 20, 3), i, np.uint8)", CUT, f"{GIVEN}, random.random()"],
+    "uneven lists in lists": [RECORD, CUT, "x = [n * 2 for n in self.uneven[i]]", f"{GIVEN}, len(x)"],
+    "an empty list in lists": [RECORD, CUT, "k = 0", "for n in self.empty[i]: k = k + random.randint(0, 9)", f"{GIVEN}, k"],
+    "records that are not used": [RECORD, CUT, "k = 0", "for n in self.records[i][0]: k = k + random.randint(0, 9)", f"{GIVEN}, k"],
+    "several types": [RECORD, CUT, "k = 1 if isinstance(self.mixed[i], str) else 2", "if hasattr(self.mixed[i], 'append'): k = 3 + random.randint(0, 9)", f"{GIVEN}, k"],
+    "classes of numbers": [RECORD, CUT, "k = isinstance(self.labels[i], (bool, int)), isinstance(self.array[i], str), isinstance(self.records[i], tuple)", f"{GIVEN}, k"],
+    "numbers for texts": [RECORD, CUT, "n = self.mixed[i]", "n = n if isinstance(n, int) else len(n)", f"{GIVEN}, n"],
+    "items of an array": [RECORD, CUT, f"{GIVEN}, self.numbers[(i + 1) % self.total], self.numbers[-1 - i % 3], self.array[~i]"],
+    "an item of an array that is not there": [RECORD, CUT, f"{GIVEN}, self.numbers[i + 3]"],
+    "unpacks too many": [RECORD, CUT, "x, y = self.records[i][0] if i % 2 else self.records[i]", f"{GIVEN}, x"],
     "a text by a format": [CV2, CUT, f"{GIVEN}, '%r of %5s' % (self.names[i], i), f'{{self.names[i]!a}}{{i!r:>3}}'"],
     "a path that is no text": ["a = cv2.imread(Path(self.a[i]))", CUT, GIVEN],
     "a slice outside": [ARRAY, "a = a[20:400, 2:18]", GIVEN],
@@ -308,6 +337,14 @@ INIT = """\
         super().__init__(root)
         self.folder, self.mask_folder = root / "a", root / "masks"
         self.masks = sorted(str(path) for path in self.mask_folder.iterdir())
+        names = [path.stem for path in sorted((root / "a").iterdir())]
+        self.records = [[[f"{k}.jpeg", f"../b/{k}.png"], n / 7] for n, k in enumerate(names)]
+        self.dicts = [{"images": (f"{k}.jpeg", f"../b/{k}.png"), "label": n} for n, k in enumerate(names)]
+        self.form, self.ids = os.path.join("%s", "a", "%s.jpeg"), [(str(root), k) for k in names]
+        self.parts = [[str(root), "b", f"{k}.png"] for k in names]
+        self.array, self.total = np.array([f"{k}.jpeg" for k in names]), len(names)
+        self.uneven, self.empty = [[n] * (n % 3 + 1) for n in range(len(names))], [[] for _ in names]
+        self.mixed, self.numbers = [(n, "a", [n])[n % 3] for n in range(len(names))], np.arange(len(names)) / 3
 """
 
 
@@ -415,6 +452,44 @@ def test_files_that_come_between_epochs_are_found(root: Path, tmp_path: Path) ->
             shutil.copy(folder / "01.jpeg", folder / "04.jpeg")
 
     check(Program(loader_of(dataset, batch_size=3), epochs=3, before=before))
+
+
+def _longer(dataset: Any) -> None:
+    dataset.records[5][0].append("../b/00.png")
+
+
+def _shorter(dataset: Any) -> None:
+    dataset.records[-1] = [dataset.records[-1][0][:1], 2.5]
+
+
+def _texts(dataset: Any) -> None:
+    dataset.records[4][0] = dataset.records[3][0][1]
+
+
+def _names(dataset: Any) -> None:
+    dataset.array[2:] = dataset.array[:-2].copy()
+
+
+# What changes of the data between two epochs, and code that goes by it.
+CHANGES = {
+    "longer": (_longer, "records that are not used"),
+    "longer and loaded": (_longer, "lists in lists"),
+    "shorter": (_shorter, "lists in lists"),
+    "a text for a list": (_texts, "a list for a text"),
+    "names of an array": (_names, "an array of names"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda name: name.replace(" ", "-"))
+def test_records_that_change_between_epochs(change: str, root: Path) -> None:
+    how, name = CHANGES[change]
+    lines = COMPILED.get(name) or ODD[name]
+
+    def before(epoch: int, loader: Any) -> None:
+        if epoch == 1:
+            how(loader.dataset)
+
+    check(Program(loader_of(lambda: made_of(source(lines), root), batch_size=3), epochs=3, before=before))
 
 
 def init(worker: int) -> None:

@@ -28,6 +28,7 @@ from .expressions import (
     Itself,
     Mapping,
     Name,
+    Part,
     UnreadableError,
     as_constant,
     parts_of,
@@ -61,6 +62,7 @@ class Reader:
     chosen  what a call draws of a list
     listed  of an item of a list of things, at a place that is drawn: which place that is as an int, and the things
     apart   whether a function that cannot be read through may be called as it is: then its call is Apart
+    count   how many items a list or tuple has that differs with the index, the same for every index; 0 for others
 
     decide, callee and value may raise UnreadableError for what they cannot tell.
     """
@@ -74,6 +76,7 @@ class Reader:
     listed: Callable[[Item], tuple[Expression, tuple[Expression, ...]] | None] = lambda item: None
     keeps: Callable[[Attribute, Expression], bool] = lambda attribute, value: False
     apart: Callable[[Expression, Callee], bool] = lambda expression, callee: False
+    count: Callable[[Expression], int] = lambda expression: 0
 
     def __post_init__(self) -> None:
         self.kept: dict[Expression, Expression] = {}  # attributes that were set, and to what
@@ -165,6 +168,12 @@ class Reader:
                     numbered = enumerate(self.items(arguments[0]))
                     return tuple(Display(tuple, (as_constant(n), each)) for n, each in numbered)
                 raise UnreadableError(f"goes over {of}", of)
+        if 0 < (count := self.count(of)) <= ITEMS_MAX:
+            parts = tuple(Part(of, number, count) for number in range(count))
+            self.add(
+                parts[0], self.running[-1].place
+            )  # which says that there are so many, whether they are used or not
+            return parts
         extent = extent_of(self.value(of))
         names = extent if type(extent) is tuple else ()
         if extent is None or not set(map(type, names)) <= {str, int}:
