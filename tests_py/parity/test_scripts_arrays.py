@@ -43,6 +43,8 @@ TENSOR = (
 )
 PLACE = "y, x = random.randint(0, 12), np.random.randint(0, 12)"
 PAIR = "{0}.transpose(2, 0, 1).copy()"
+LINE = "a = cv2.imread(os.path.join(self.root, self.lines[i].split()[0]))"
+UNEVEN = "a = cv2.imread(os.path.join(self.root, self.boxes[i].split()[0]))"
 RECORD = "a = cv2.imread(os.path.join(self.root, self.records[i][0][0]))"
 MASK = "m = np.asarray(Image.open(self.masks[i]))[4:20, 2:18]"
 
@@ -201,6 +203,12 @@ COMPILED: dict[str, list[str]] = {
     "numbered records": ["x = {}", "for n, name in enumerate(self.records[i][0]): x[n] = F.to_tensor(self.fixed(Image.open(os.path.join(self.root, name)).convert('RGB'))) * (n + 1)", "x, random.random()"],
     "a path of a record": ["a = np.array(Image.open(self.form % self.ids[i]).convert('RGB'))", "b = Image.open(os.path.join(*self.parts[i])).convert('RGB')", CUT, f"{GIVEN}, F.to_tensor(self.fixed(b)), '%s of %s' % self.ids[i]"],
     "an array of names": ["name = self.array[i]", "a = np.array(Image.open(os.path.join(self.root, self.array[i % self.total])).convert('RGB'))", CUT, f"{GIVEN}, name, self.array[i % self.total].replace('.jpeg', '')"],
+    "labels of a line": [LINE, CUT, "x = np.array(list(map(int, self.lines[i].split()[1:4])))", f"{GIVEN}, x, torch.from_numpy(x)"],
+    "labels of a list": [LINE, CUT, "x = [int(x) for x in self.lines[i].strip().split()[1:4]]", f"{GIVEN}, torch.FloatTensor(x), torch.tensor(x), np.array(x, dtype=np.float32)"],
+    "floats of a list": ["items = self.lines[i].split()", LINE, CUT, "y = [float(k) for k in items[4:]]", f"{GIVEN}, torch.FloatTensor(y), np.array(y), torch.tensor(list(map(float, items[1:])))"],
+    "ints and floats of a line": ["items = self.lines[i].split()", LINE, CUT, "y = [int(items[1]), float(items[5])]", f"{GIVEN}, torch.tensor(y), np.array(y), y"],
+    "a list of labels": ["name, *labels = self.lines[i].split()", "a = cv2.imread(os.path.join(self.root, name))", CUT, f"{GIVEN}, [float(n) for n in labels], name"],
+    "how many labels": [UNEVEN, CUT, "x = [int(n.split(',')[0]) for n in self.boxes[i].split()[1:]]", "k = 3 if 2 in x else random.randint(0, 9)", f"{GIVEN}, len(x), k"],
     "a list for a text": ["k = self.records[i][0]", "if isinstance(k, str): k = [k]", "assert isinstance(k, (list, tuple))", "a = cv2.imread(os.path.join(self.root, k[0]))", CUT, GIVEN],
     "asks for an attribute": ["n = self.ids[i]", "if hasattr(n, '__iter__') and not isinstance(n, str): n = n[1]", "a = cv2.imread(os.path.join(self.root, n + '.jpeg'))", CUT, f"{GIVEN}, n"],
     "asks what it is": [ARRAY, CUT, "if isinstance(a, np.ndarray): a = a.astype(np.float32)", "x = torch.from_numpy(a)", "if x.ndim == 3: x = x.permute(2, 0, 1)", "x"],
@@ -275,6 +283,22 @@ ODD: dict[str, list[str]] = {
     "no such file at times": ["a = cv2.imread(self.a[i] if i % 3 else self.names[i] + 'x')", "if a is None: a = np.full((20, 20, 3), i, np.uint8)", CUT, f"{GIVEN}, random.random()"],
     "no such files": ["a = cv2.imread(self.a[i] + 'x')", "k = a is None", "if not (a is not None): a = np.full((20, 20, 3), i, np.uint8)", CUT, f"{GIVEN}, k"],
     "no image in a file": ["a = cv2.imread(self.a[i] if i % 3 else __file__)", "if a is None: a = np.full((20, 20, 3), i, np.uint8)", CUT, f"{GIVEN}, random.random()"],
+    "a line with too few": [LINE, CUT, "x = [int(n) for n in self.lines[i].split()[4:]]", f"{GIVEN}, torch.tensor(x)"],
+    "uneven labels": [UNEVEN, CUT, "x = [len(n) for n in self.boxes[i].split()]", f"{GIVEN}, torch.tensor(x)"],
+    "labels by another separator": [LINE, CUT, "x = [len(n) for n in self.lines[i].split(' ')]", f"{GIVEN}, len(x)"],
+    "a loop that draws": [UNEVEN, CUT, "x = [random.randint(0, 9) for n in self.boxes[i].split()]", f"{GIVEN}, len(x)"],
+    "a loop that draws and keeps nothing": [UNEVEN, CUT, "for n in self.boxes[i].split(): random.random()", f"{GIVEN}, random.random()"],
+    "a loop that branches": [UNEVEN, CUT, "x = [n for n in self.boxes[i].split() if len(n) > 3]", f"{GIVEN}, len(x)"],
+    "a loop that branches in a function": [UNEVEN, CUT, "def f(n): return 1 if len(n) > 3 else random.randint(0, 9)", "x = [f(n) for n in self.boxes[i].split()]", f"{GIVEN}, len(x)"],
+    "a loop over what a loop has made": [UNEVEN, CUT, "x = [len(n) for n in self.boxes[i].split()]", "y = [n * 2 for n in x]", f"{GIVEN}, len(y), y[0], max(y)"],
+    "a loop that is not used": [UNEVEN, CUT, "x = [int(n.split(',')[0]) for n in self.boxes[i].split()[1:]]", "y = [self.labels[n] for n in x]", f"{GIVEN}, len(x)"],
+    "a loop that fails": [UNEVEN, CUT, "x = [int(n) for n in self.boxes[i].split()]", f"{GIVEN}, len(x)"],
+    "a loop that adds up": [UNEVEN, CUT, "k = 0", "for n in self.boxes[i].split(): k += len(n)", f"{GIVEN}, k"],
+    "a loop that adds to a list": [UNEVEN, CUT, "x = [7]", "for n in self.boxes[i].split(): x.append(len(n))", "x.append(8)", f"{GIVEN}, len(x), x[0], x[1], x[-1]"],
+    "one list or another": [UNEVEN, CUT, "x = [len(n) for n in self.boxes[i].split()] if i % 2 else [7]", f"{GIVEN}, len(x), x[0]"],
+    "a list of any length in another order": [UNEVEN, CUT, "x = [len(n) for n in self.boxes[i].split()]", "random.shuffle(x)", f"{GIVEN}, x[0], random.random()"],
+    "a list of any length to a function": [UNEVEN, CUT, "x = [len(n) for n in self.boxes[i].split()]", "f = lambda *n: (len(n), n[0])", f"{GIVEN}, f(*x)"],
+    "one item of any": [UNEVEN, CUT, "x = [len(n) for n in self.boxes[i].split()]", "(y,) = x if len(x) == 1 else [3]", f"{GIVEN}, y"],
     "uneven lists in lists": [RECORD, CUT, "x = [n * 2 for n in self.uneven[i]]", f"{GIVEN}, len(x)"],
     "an empty list in lists": [RECORD, CUT, "k = 0", "for n in self.empty[i]: k = k + random.randint(0, 9)", f"{GIVEN}, k"],
     "records that are not used": [RECORD, CUT, "k = 0", "for n in self.records[i][0]: k = k + random.randint(0, 9)", f"{GIVEN}, k"],
@@ -344,6 +368,9 @@ INIT = """\
         self.parts = [[str(root), "b", f"{k}.png"] for k in names]
         self.array, self.total = np.array([f"{k}.jpeg" for k in names]), len(names)
         self.uneven, self.empty = [[n] * (n % 3 + 1) for n in range(len(names))], [[] for _ in names]
+        self.lines = [f"{k}.jpeg\\t{n}  {n % 3} \\u0663 {n / 3} {n}.5" for n, k in enumerate(names)]
+        self.boxes = [" ".join([f"{k}.jpeg", *(f"{m},{n}" for m in range(n % 4))]) for n, k in enumerate(names)]
+        self.several = [[n, n / 2 if n % 3 else n % 2 == 0, n] for n in range(len(names))]
         self.mixed, self.numbers = [(n, "a", [n])[n % 3] for n in range(len(names))], np.arange(len(names)) / 3
 """
 
@@ -454,6 +481,37 @@ def test_files_that_come_between_epochs_are_found(root: Path, tmp_path: Path) ->
     check(Program(loader_of(dataset, batch_size=3), epochs=3, before=before))
 
 
+# What makes of a sample more or fewer numbers than of another, which a collate_fn gets one by one.
+APART: dict[str, list[str]] = {
+    "uneven labels": [UNEVEN, CUT, "x = [len(n) for n in self.boxes[i].split()]", f"{GIVEN}, torch.tensor(x), np.array(x)"],
+    "uneven lists": [RECORD, CUT, f"{GIVEN}, torch.FloatTensor(self.uneven[i]), np.array([n * 2 for n in self.uneven[i]])"],
+    "boxes": [UNEVEN, CUT, "x = np.array([np.array(list(map(int, n.split(',')))) for n in ['7,8', *self.boxes[i].split()[1:]]])", f"{GIVEN}, x"],
+    "boxes in lists": [UNEVEN, CUT, "x = np.array([list(map(float, n.split(','))) for n in (self.boxes[i] + ' 7,8').split()[1:]], dtype=np.float32)", f"{GIVEN}, x"],
+    "boxes of arrays": [UNEVEN, CUT, "x = np.array([np.array(list(map(int, n.split(',')))) for n in (self.boxes[i] + ' 7,8').split()[1:]])", f"{GIVEN}, x"],
+    "no boxes at times": [UNEVEN, CUT, "x = np.array([list(map(int, n.split(','))) for n in self.boxes[i].split()[1:]])", f"{GIVEN}, x"],
+    "ints beside floats": [UNEVEN, CUT, "x = [n.count('1') if len(n) < 4 else 0.5 for n in self.boxes[i].split()]", f"{GIVEN}, torch.tensor(x)"],
+    "numbers of several types": [RECORD, CUT, f"{GIVEN}, np.array(self.several[i]), torch.tensor(self.several[i])"],
+}  # fmt: skip
+APART_COMPILED = {"uneven labels", "uneven lists", "boxes in lists", "boxes of arrays"}
+
+
+def apart(batch: Any) -> Any:
+    return batch
+
+
+@pytest.mark.parametrize("name", APART, ids=lambda name: name.replace(" ", "-"))
+@pytest.mark.parametrize(
+    "num_workers", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)]
+)
+def test_labels_that_differ_in_length(name: str, num_workers: int, root: Path) -> None:
+    arguments = loader_of(
+        lambda: made_of(source(APART[name]), root), batch_size=2, collate_fn=lambda: apart, num_workers=num_workers
+    )
+    told = goloader.DataLoader(**arguments()).explain()
+    assert told.native or name not in APART_COMPILED, told
+    check(Program(arguments, epochs=2, seed=5), native=told.native)
+
+
 def _longer(dataset: Any) -> None:
     dataset.records[5][0].append("../b/00.png")
 
@@ -470,6 +528,14 @@ def _names(dataset: Any) -> None:
     dataset.array[2:] = dataset.array[:-2].copy()
 
 
+def _labels(dataset: Any) -> None:
+    dataset.lines[3] = dataset.lines[3].replace("\t", "\t9 ")
+
+
+def _more(dataset: Any) -> None:
+    dataset.boxes[1] += " 2,2"
+
+
 # What changes of the data between two epochs, and code that goes by it.
 CHANGES = {
     "longer": (_longer, "records that are not used"),
@@ -477,6 +543,8 @@ CHANGES = {
     "shorter": (_shorter, "lists in lists"),
     "a text for a list": (_texts, "a list for a text"),
     "names of an array": (_names, "an array of names"),
+    "other labels": (_labels, "labels of a list"),
+    "more labels": (_more, "how many labels"),
 }
 
 

@@ -31,6 +31,7 @@ from .expressions import (
     Part,
     UnreadableError,
     as_constant,
+    is_spread,
     parts_of,
 )
 from .machine import ITEMS_MAX, Machine
@@ -63,6 +64,7 @@ class Reader:
     listed  of an item of a list of things, at a place that is drawn: which place that is as an int, and the things
     apart   whether a function that cannot be read through may be called as it is: then its call is Apart
     count   how many items a list or tuple has that differs with the index, the same for every index; 0 for others
+    turns   with draws: whether one turn is read of a loop over what differs with the index, how many there may be
 
     decide, callee and value may raise UnreadableError for what they cannot tell.
     """
@@ -77,6 +79,7 @@ class Reader:
     keeps: Callable[[Attribute, Expression], bool] = lambda attribute, value: False
     apart: Callable[[Expression, Callee], bool] = lambda expression, callee: False
     count: Callable[[Expression], int] = lambda expression: 0
+    turns: Callable[[], bool] = lambda: False
 
     def __post_init__(self) -> None:
         self.kept: dict[Expression, Expression] = {}  # attributes that were set, and to what
@@ -141,7 +144,7 @@ class Reader:
         """What a loop over an expression goes over. Raises UnreadableError."""
         self.through.append(of)
         match of:
-            case Display(items=items):
+            case Display(items=items) if not is_spread(of):
                 return items
             case Iterated(items=items):
                 self._take(of)
@@ -170,9 +173,7 @@ class Reader:
                 raise UnreadableError(f"goes over {of}", of)
         if 0 < (count := self.count(of)) <= ITEMS_MAX:
             parts = tuple(Part(of, number, count) for number in range(count))
-            self.add(
-                parts[0], self.running[-1].place
-            )  # which says that there are so many, whether they are used or not
+            self.add(parts[0], self.running[-1].place)  # it says how many there are, used or not
             return parts
         extent = extent_of(self.value(of))
         names = extent if type(extent) is tuple else ()

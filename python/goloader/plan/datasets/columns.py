@@ -13,7 +13,7 @@ import posixpath
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import chain, islice, repeat
 from pathlib import Path, PosixPath
 from types import ModuleType
 from typing import Any
@@ -31,8 +31,10 @@ from ..bytecode import (
     Expression,
     Index,
     Item,
+    Member,
     Name,
     Part,
+    Spread,
     Text,
     Unary,
     UnreadableError,
@@ -376,6 +378,19 @@ class Columns:
             for column in columns
         )
 
+    def _spread(
+        self, kind: Any, item: Expression, owner: Expression, at: Sequence[int], known: dict[Expression, _Column]
+    ) -> _Column:
+        """kind(item for each in owner): all items of all lists in one go."""
+        wholes = self._column(owner, at, known)
+        _check(owner, [wholes], (list, tuple))
+        lists = _listed(wholes, len(at))
+        counts = [*map(len, lists)]
+        members: dict[Expression, _Column] = {Member(owner): [*chain.from_iterable(lists)]}
+        made = self._column(item, [*chain.from_iterable(map(repeat, at, counts))], members)
+        each = iter(_listed(made, sum(counts)))
+        return [kind(islice(each, count)) for count in counts]
+
     def _asked(self, function: Any, expression: Expression, column: _Column, asked: Any, length: int) -> _Column:
         """isinstance(value, asked) or hasattr(value, asked), of values of types that say no more of themselves."""
         kinds = asked if type(asked) is tuple else (asked,)
@@ -466,6 +481,14 @@ class Columns:
                 ends = [column(each) for each in items]
                 _check(expression, ends, (int, type(None)))
                 return _mapped(slice, ends, len(at))
+            case Display(kind=kind, items=(Spread(item=item, owner=owner),)) if kind in (list, tuple):
+                return self._spread(kind, item, owner, at, known)
+            case Call(
+                function=Name() as function,
+                arguments=(Call(function=Name(name="map") as mapper, arguments=(made_by, owner), options=()),),
+                options=(),
+            ) if (kind := self._own.means(function)) in (list, tuple) and self._own.means(mapper) is map:
+                return self._spread(kind, Call(made_by, (Member(owner),)), owner, at, known)
             case Display(kind=kind, items=items) if kind in (list, tuple):
                 return _mapped(lambda *each: kind(each), [column(each) for each in items], len(at))
             case Call(function=Name() as function, arguments=(looked,), options=()) if (

@@ -42,6 +42,7 @@ from ...bytecode import (
     Reading,
     Several,
     UnreadableError,
+    is_spread,
     parts_of,
 )
 from ...look import hiding, in_class, is_a
@@ -60,9 +61,15 @@ class ScriptCode(OwnCode):
 
     calls  of libraries that it goes by
     needs  what these have to do (goloader.selfcheck)
+    turns  it has a loop of which one turn is enough to know what it makes; functions that are called as they are may
+           have some that are not read
     """
 
-    def __init__(self, dataset: Any) -> None:
+    turns = False
+
+    def __init__(self, dataset: Any, *, by_turns: bool = False) -> None:
+        """`by_turns`: one turn is read of loops that cannot be followed item by item."""
+        self.by_turns = by_turns
         self.calls: dict[tuple[Any, str], None] = {}
         self.needs: dict[str, None] = {}
         # Transforms that the code makes for each sample, of constants: one is enough.
@@ -123,10 +130,23 @@ class ScriptCode(OwnCode):
         self._pure.append(pure)
         return True
 
+    def _turns(self) -> bool:
+        self.turns = True
+        return self.by_turns
+
     def _reading(self) -> Reading:
+        try:
+            return self._read_once()
+        except UnreadableError:
+            if not self.turns or self.by_turns:
+                raise
+            self.by_turns = True
+            return self._read_once()
+
+    def _read_once(self) -> Reading:
         reader = Reader(
             self._decide, self._callee, self.means, self._draws, self._given, self.chosen, self._listed, self._keeps,
-            self._apart, self._count_of_all,
+            self._apart, self._count_of_all, self._turns,
         )  # fmt: skip
         return reader.read(self._function, self.arguments)
 
@@ -336,7 +356,7 @@ class ScriptCode(OwnCode):
         if self.drawn(call) == "torch.randperm":
             count = self._count(of)
             return Choice((), Several, count, orders=True) if 0 < count <= ORDERED_MAX else None
-        if not isinstance(of, Display) or of.kind is not list or not 0 < len(of.items) <= ORDERED_MAX:
+        if not isinstance(of, Display) or of.kind is not list or is_spread(of) or not 0 < len(of.items) <= ORDERED_MAX:
             return None
         return Choice(of.items, list, len(of.items), orders=True, of=of)
 

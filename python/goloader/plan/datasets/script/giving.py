@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ...bytecode import Apart, Attribute, Call, Display, Expression, Index, Mapping, UnreadableError, parts_of
+from ...bytecode import (
+    Apart,
+    Attribute,
+    Call,
+    Display,
+    Expression,
+    Index,
+    Mapping,
+    UnreadableError,
+    is_spread,
+    parts_of,
+)
 from ...refusal import RefusalError
 from ...structure import Structure
 from ...tables import Table, run_tail
@@ -55,6 +66,8 @@ IMAGES, STACKS = 1 << 20, 1 << 21
 
 def structure_of(c: Compiler, given: Expression, batch: type) -> Structure:
     """The structure of a sample, whose fields are noted. Raises UnreadableError."""
+    if is_spread(given):
+        raise UnreadableError("gives a list of as many items as there are", given)
     if isinstance(given, Display) and given.kind in (list, tuple):
         return tuple(structure_of(c, each, tuple) for each in given.items)
     if isinstance(given, Mapping):
