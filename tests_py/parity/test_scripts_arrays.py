@@ -283,6 +283,8 @@ ODD: dict[str, list[str]] = {
     "no such file at times": ["a = cv2.imread(self.a[i] if i % 3 else self.names[i] + 'x')", "if a is None: a = np.full((20, 20, 3), i, np.uint8)", CUT, f"{GIVEN}, random.random()"],
     "no such files": ["a = cv2.imread(self.a[i] + 'x')", "k = a is None", "if not (a is not None): a = np.full((20, 20, 3), i, np.uint8)", CUT, f"{GIVEN}, k"],
     "no image in a file": ["a = cv2.imread(self.a[i] if i % 3 else __file__)", "if a is None: a = np.full((20, 20, 3), i, np.uint8)", CUT, f"{GIVEN}, random.random()"],
+    "stacked and changed": [TENSOR, "s = torch.stack([t, t * 2])", "t += 1", "s"],
+    "stacked and changed in part": [TENSOR, PLACE, "s = torch.stack([t, t * 2])", "t[:, y:y + 5, 3:6] = 0", "s, t"],
     "a line with too few": [LINE, CUT, "x = [int(n) for n in self.lines[i].split()[4:]]", f"{GIVEN}, torch.tensor(x)"],
     "uneven labels": [UNEVEN, CUT, "x = [len(n) for n in self.boxes[i].split()]", f"{GIVEN}, torch.tensor(x)"],
     "labels by another separator": [LINE, CUT, "x = [len(n) for n in self.lines[i].split(' ')]", f"{GIVEN}, len(x)"],

@@ -104,6 +104,8 @@ def _stacked(c: Compiler, given: Expression) -> Stack | None:
             called: Any = c.function(function)
             if called is not torch.stack and called is not torch.cat:
                 return None
+            if any(c.changed_at.get(id(each), 0) > c.taken_at.get(id(given), 0) for each in items):
+                raise UnreadableError("puts images together before they are changed", given)
             pictures = [each for each in map(c.picture, items) if each is not None]
             places = [*dims, *(each for name, each in options if name == "dim")]
             if len(pictures) < len(items) or len(places) > 1 or len(places) < len(dims) + len(options):
