@@ -151,7 +151,12 @@ class ScriptCode(OwnCode):
         return reader.read(self._function, self.arguments)
 
     def _count_of_all(self, of: Expression) -> int:
-        """How many items a list or tuple has, the same for every index; 0 for others."""
+        """How many items a list or tuple has, or a tensor of several, the same for every index; 0 for others."""
+        match of:
+            case Call(function=function, arguments=(Display(items=items) as several,), options=()) if self.if_seen(
+                function
+            ) is torch.stack and not is_spread(several):
+                return len(items)
         if not any(isinstance(part, Index) for part in parts_of(of)):
             return 0
         if of not in self._counts:

@@ -245,7 +245,7 @@ class Compiler:
     def _take(self, of: Expression) -> None:
         """A value that is evaluated now. What stays unaccounted for has to be part of another."""
         self.taken_at[id(of)] = self.now
-        if isinstance(of, Call | Binary | Entered | Item) and self.picture(of) is not None:
+        if isinstance(of, Call | Binary | Entered | Item | Part) and self.picture(of) is not None:
             self.check_tail(self.picture(of))
         elif self._is_sure(of):
             self.accounted.add(id(of))
@@ -590,7 +590,7 @@ class Compiler:
 
     def form(self, of: Expression) -> str | None:
         """The form of an image; None for what is none."""
-        picture = self.picture(of) if isinstance(of, Closed | Entered | Either | Call | Binary | Item) else None
+        picture = self.picture(of) if isinstance(of, Closed | Entered | Either | Call | Binary | Item | Part) else None
         return None if picture is None else picture.form
 
     # Arrays that are changed in place

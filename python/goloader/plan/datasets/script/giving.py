@@ -30,6 +30,7 @@ from ..made import Made, made_of
 from ..own import ERRORS
 from . import numbers
 from .apart import MadeApart, made_apart
+from .making import stacked_images
 from .numbers import INDEX, Number
 from .picture import Picture
 from .rows import row_of
@@ -104,14 +105,10 @@ def _stacked(c: Compiler, given: Expression) -> Stack | None:
             called: Any = c.function(function)
             if called is not torch.stack and called is not torch.cat:
                 return None
-            if any(c.changed_at.get(id(each), 0) > c.taken_at.get(id(given), 0) for each in items):
-                raise UnreadableError("puts images together before they are changed", given)
-            pictures = [each for each in map(c.picture, items) if each is not None]
+            pictures = stacked_images(c, given, items)
             places = [*dims, *(each for name, each in options if name == "dim")]
-            if len(pictures) < len(items) or len(places) > 1 or len(places) < len(dims) + len(options):
+            if pictures is None or len(places) > 1 or len(places) < len(dims) + len(options):
                 return None
-            if len({each.size for each in pictures} | {None}) != 2:
-                raise UnreadableError("puts images together whose sizes may differ", given)
             at = c.constant(places[0]) if places else 0
             numbers = [_give_image(c, *each) for each in zip(pictures, items, strict=True)]
             return Stack.of(numbers, [each.made() for each in pictures], at, joins=called is torch.cat)
