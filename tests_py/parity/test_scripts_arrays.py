@@ -42,6 +42,10 @@ TENSOR = (
     "t = F.normalize(F.to_tensor(self.fixed(Image.open(self.a[i]).convert('RGB'))), [0.4, 0.5, 0.6], [0.2, 0.3, 0.2])"
 )
 PLACE = "y, x = random.randint(0, 12), np.random.randint(0, 12)"
+PAIR = "{0}.transpose(2, 0, 1).copy()"
+LINE = "a = cv2.imread(os.path.join(self.root, self.lines[i].split()[0]))"
+UNEVEN = "a = cv2.imread(os.path.join(self.root, self.boxes[i].split()[0]))"
+RECORD = "a = cv2.imread(os.path.join(self.root, self.records[i][0][0]))"
 MASK = "m = np.asarray(Image.open(self.masks[i]))[4:20, 2:18]"
 
 # As KAIR has it.
@@ -259,6 +263,37 @@ COMPILED: dict[str, list[str]] = {
     "pairs": PAIRED,
     "asks if it is a list": [ARRAY, CUT, "a = a if isinstance(a, (list, tuple)) else [a]", "a, = a if isinstance(a, list) else (a,)", "x = torch.from_numpy(a)", "x = x[None] if isinstance(x, tuple) else x", "x.permute(2, 0, 1)"],
     "asks if it is a tensor": ["img = self.fixed(Image.open(self.a[i]).convert('RGB'))", "if not torch.is_tensor(img): img = F.to_tensor(img)", "k = torch.is_tensor(img)", "img, k"],
+    "lists in lists": [
+        "inputs, target = self.records[i]",
+        "def load(root, paths, target): return [np.array(Image.open(os.path.join(root, p)).convert('RGB'))[:16, :16] for p in paths], float(target)",
+        "inputs, target = load(self.root, inputs, target)",
+        "if random.random() < 0.5: inputs = [x[:, ::-1] for x in inputs]",
+        f"[torch.from_numpy({PAIR.format('x')}).float() for x in inputs], target",
+    ],
+    "lists in tuples in dicts": [
+        "a = []",
+        "for name in self.dicts[i]['images']: a.append(cv2.imread(os.path.join(self.root, name))[:16, :16])",
+        "b = cv2.imread(os.path.join(self.root, self.dicts[i]['images'][1]))[2:18, 2:18]",
+        f"[torch.from_numpy({PAIR.format('x')}) for x in a], torch.from_numpy({PAIR.format('b')}), self.dicts[i]['label']",
+    ],
+    "numbered records": ["x = {}", "for n, name in enumerate(self.records[i][0]): x[n] = F.to_tensor(self.fixed(Image.open(os.path.join(self.root, name)).convert('RGB'))) * (n + 1)", "x, random.random()"],
+    "a path of a record": ["a = np.array(Image.open(self.form % self.ids[i]).convert('RGB'))", "b = Image.open(os.path.join(*self.parts[i])).convert('RGB')", CUT, f"{GIVEN}, F.to_tensor(self.fixed(b)), '%s of %s' % self.ids[i]"],
+    "an array of names": ["name = self.array[i]", "a = np.array(Image.open(os.path.join(self.root, self.array[i % self.total])).convert('RGB'))", CUT, f"{GIVEN}, name, self.array[i % self.total].replace('.jpeg', '')"],
+    "goes through a stack": [
+        TENSOR,
+        "s = torch.stack([F.to_tensor(x) for x in (self.fixed(Image.open(self.a[i]).convert('RGB')), self.fixed(Image.open(self.a[i]).convert('RGB')))])",
+        "x, y = s",
+        "torch.stack([F.normalize(x, [0.1] * 3, [0.5] * 3) for x in s]), y, t",
+    ],
+    "CheXNet": ["x = T.Compose([T.Resize(20), T.TenCrop(16), T.Lambda(lambda crops: torch.stack([T.ToTensor()(x) for x in crops])), T.Lambda(lambda crops: torch.stack([T.Normalize([0.4, 0.5, 0.6], [0.2, 0.3, 0.2])(x) for x in crops]))])(Image.open(self.a[i]).convert('RGB'))", "x, torch.FloatTensor(self.several[i])"],
+    "labels of a line": [LINE, CUT, "x = np.array(list(map(int, self.lines[i].split()[1:4])))", f"{GIVEN}, x, torch.from_numpy(x)"],
+    "labels of a list": [LINE, CUT, "x = [int(x) for x in self.lines[i].strip().split()[1:4]]", f"{GIVEN}, torch.FloatTensor(x), torch.tensor(x), np.array(x, dtype=np.float32)"],
+    "floats of a list": ["items = self.lines[i].split()", LINE, CUT, "y = [float(k) for k in items[4:]]", f"{GIVEN}, torch.FloatTensor(y), np.array(y), torch.tensor(list(map(float, items[1:])))"],
+    "ints and floats of a line": ["items = self.lines[i].split()", LINE, CUT, "y = [int(items[1]), float(items[5])]", f"{GIVEN}, torch.tensor(y), np.array(y), y"],
+    "a list of labels": ["name, *labels = self.lines[i].split()", "a = cv2.imread(os.path.join(self.root, name))", CUT, f"{GIVEN}, [float(n) for n in labels], name"],
+    "how many labels": [UNEVEN, CUT, "x = [int(n.split(',')[0]) for n in self.boxes[i].split()[1:]]", "k = 3 if 2 in x else random.randint(0, 9)", f"{GIVEN}, len(x), k"],
+    "a list for a text": ["k = self.records[i][0]", "if isinstance(k, str): k = [k]", "assert isinstance(k, (list, tuple))", "a = cv2.imread(os.path.join(self.root, k[0]))", CUT, GIVEN],
+    "asks for an attribute": ["n = self.ids[i]", "if hasattr(n, '__iter__') and not isinstance(n, str): n = n[1]", "a = cv2.imread(os.path.join(self.root, n + '.jpeg'))", CUT, f"{GIVEN}, n"],
     "asks what it is": [ARRAY, CUT, "if isinstance(a, np.ndarray): a = a.astype(np.float32)", "x = torch.from_numpy(a)", "if x.ndim == 3: x = x.permute(2, 0, 1)", "x"],
 }  # fmt: skip
 
@@ -331,6 +366,37 @@ ODD: dict[str, list[str]] = {
     "no such file at times": ["a = cv2.imread(self.a[i] if i % 3 else self.names[i] + 'x')", "if a is None: a = np.full((20, 20, 3), i, np.uint8)", CUT, f"{GIVEN}, random.random()"],
     "no such files": ["a = cv2.imread(self.a[i] + 'x')", "k = a is None", "if not (a is not None): a = np.full((20, 20, 3), i, np.uint8)", CUT, f"{GIVEN}, k"],
     "no image in a file": ["a = cv2.imread(self.a[i] if i % 3 else __file__)", "if a is None: a = np.full((20, 20, 3), i, np.uint8)", CUT, f"{GIVEN}, random.random()"],
+    "goes through a stack and changes it": [TENSOR, "s = torch.stack([t, t * 2])", "for x in s: x += 1", "s"],
+    "goes through a stack and changes what it was": [TENSOR, "s = torch.stack([t, t * 2])", "t += 1", "torch.stack([x * 2 for x in s]), t"],
+    "goes through a stack of two dtypes": [TENSOR, "x, y = torch.stack([t, t.double()])", "x, y"],
+    "goes through a stack of what is turned": [TENSOR, "x, y = torch.stack([t.permute(0, 2, 1), t.permute(0, 2, 1) * 2])", "x, y.permute(1, 2, 0)"],
+    "stacked and changed": [TENSOR, "s = torch.stack([t, t * 2])", "t += 1", "s"],
+    "stacked and changed in part": [TENSOR, PLACE, "s = torch.stack([t, t * 2])", "t[:, y:y + 5, 3:6] = 0", "s, t"],
+    "a line with too few": [LINE, CUT, "x = [int(n) for n in self.lines[i].split()[4:]]", f"{GIVEN}, torch.tensor(x)"],
+    "uneven labels": [UNEVEN, CUT, "x = [len(n) for n in self.boxes[i].split()]", f"{GIVEN}, torch.tensor(x)"],
+    "labels by another separator": [LINE, CUT, "x = [len(n) for n in self.lines[i].split(' ')]", f"{GIVEN}, len(x)"],
+    "a loop that draws": [UNEVEN, CUT, "x = [random.randint(0, 9) for n in self.boxes[i].split()]", f"{GIVEN}, len(x)"],
+    "a loop that draws and keeps nothing": [UNEVEN, CUT, "for n in self.boxes[i].split(): random.random()", f"{GIVEN}, random.random()"],
+    "a loop that branches": [UNEVEN, CUT, "x = [n for n in self.boxes[i].split() if len(n) > 3]", f"{GIVEN}, len(x)"],
+    "a loop that branches in a function": [UNEVEN, CUT, "def f(n): return 1 if len(n) > 3 else random.randint(0, 9)", "x = [f(n) for n in self.boxes[i].split()]", f"{GIVEN}, len(x)"],
+    "a loop over what a loop has made": [UNEVEN, CUT, "x = [len(n) for n in self.boxes[i].split()]", "y = [n * 2 for n in x]", f"{GIVEN}, len(y), y[0], max(y)"],
+    "a loop that is not used": [UNEVEN, CUT, "x = [int(n.split(',')[0]) for n in self.boxes[i].split()[1:]]", "y = [self.labels[n] for n in x]", f"{GIVEN}, len(x)"],
+    "a loop that fails": [UNEVEN, CUT, "x = [int(n) for n in self.boxes[i].split()]", f"{GIVEN}, len(x)"],
+    "a loop that adds up": [UNEVEN, CUT, "k = 0", "for n in self.boxes[i].split(): k += len(n)", f"{GIVEN}, k"],
+    "a loop that adds to a list": [UNEVEN, CUT, "x = [7]", "for n in self.boxes[i].split(): x.append(len(n))", "x.append(8)", f"{GIVEN}, len(x), x[0], x[1], x[-1]"],
+    "one list or another": [UNEVEN, CUT, "x = [len(n) for n in self.boxes[i].split()] if i % 2 else [7]", f"{GIVEN}, len(x), x[0]"],
+    "a list of any length in another order": [UNEVEN, CUT, "x = [len(n) for n in self.boxes[i].split()]", "random.shuffle(x)", f"{GIVEN}, x[0], random.random()"],
+    "a list of any length to a function": [UNEVEN, CUT, "x = [len(n) for n in self.boxes[i].split()]", "f = lambda *n: (len(n), n[0])", f"{GIVEN}, f(*x)"],
+    "one item of any": [UNEVEN, CUT, "x = [len(n) for n in self.boxes[i].split()]", "(y,) = x if len(x) == 1 else [3]", f"{GIVEN}, y"],
+    "uneven lists in lists": [RECORD, CUT, "x = [n * 2 for n in self.uneven[i]]", f"{GIVEN}, len(x)"],
+    "an empty list in lists": [RECORD, CUT, "k = 0", "for n in self.empty[i]: k = k + random.randint(0, 9)", f"{GIVEN}, k"],
+    "records that are not used": [RECORD, CUT, "k = 0", "for n in self.records[i][0]: k = k + random.randint(0, 9)", f"{GIVEN}, k"],
+    "several types": [RECORD, CUT, "k = 1 if isinstance(self.mixed[i], str) else 2", "if hasattr(self.mixed[i], 'append'): k = 3 + random.randint(0, 9)", f"{GIVEN}, k"],
+    "classes of numbers": [RECORD, CUT, "k = isinstance(self.labels[i], (bool, int)), isinstance(self.array[i], str), isinstance(self.records[i], tuple)", f"{GIVEN}, k"],
+    "numbers for texts": [RECORD, CUT, "n = self.mixed[i]", "n = n if isinstance(n, int) else len(n)", f"{GIVEN}, n"],
+    "items of an array": [RECORD, CUT, f"{GIVEN}, self.numbers[(i + 1) % self.total], self.numbers[-1 - i % 3], self.array[~i]"],
+    "an item of an array that is not there": [RECORD, CUT, f"{GIVEN}, self.numbers[i + 3]"],
+    "unpacks too many": [RECORD, CUT, "x, y = self.records[i][0] if i % 2 else self.records[i]", f"{GIVEN}, x"],
     "a text by a format": [CV2, CUT, f"{GIVEN}, '%r of %5s' % (self.names[i], i), f'{{self.names[i]!a}}{{i!r:>3}}'"],
     "a path that is no text": ["a = cv2.imread(Path(self.a[i]))", CUT, GIVEN],
     "a slice outside": [ARRAY, "a = a[20:400, 2:18]", GIVEN],
@@ -391,6 +457,17 @@ INIT = """\
         super().__init__(root)
         self.folder, self.mask_folder = root / "a", root / "masks"
         self.masks = sorted(str(path) for path in self.mask_folder.iterdir())
+        names = [path.stem for path in sorted((root / "a").iterdir())]
+        self.records = [[[f"{k}.jpeg", f"../b/{k}.png"], n / 7] for n, k in enumerate(names)]
+        self.dicts = [{"images": (f"{k}.jpeg", f"../b/{k}.png"), "label": n} for n, k in enumerate(names)]
+        self.form, self.ids = os.path.join("%s", "a", "%s.jpeg"), [(str(root), k) for k in names]
+        self.parts = [[str(root), "b", f"{k}.png"] for k in names]
+        self.array, self.total = np.array([f"{k}.jpeg" for k in names]), len(names)
+        self.uneven, self.empty = [[n] * (n % 3 + 1) for n in range(len(names))], [[] for _ in names]
+        self.lines = [f"{k}.jpeg\\t{n}  {n % 3} \\u0663 {n / 3} {n}.5" for n, k in enumerate(names)]
+        self.boxes = [" ".join([f"{k}.jpeg", *(f"{m},{n}" for m in range(n % 4))]) for n, k in enumerate(names)]
+        self.several = [[n, n / 2 if n % 3 else n % 2 == 0, n] for n in range(len(names))]
+        self.mixed, self.numbers = [(n, "a", [n])[n % 3] for n in range(len(names))], np.arange(len(names)) / 3
 """
 
 
@@ -533,6 +610,85 @@ def test_odd_files_that_are_unchanged_are_left_to_opencv(
     made = made_of(source(lines), folder)
     batch_size = 3 if lines is UNCHANGED else 1
     check(Program(loader_of(made, batch_size=batch_size, num_workers=num_workers, shuffle=True), epochs=2))
+
+
+# What makes of a sample more or fewer numbers than of another, which a collate_fn gets one by one.
+APART: dict[str, list[str]] = {
+    "uneven labels": [UNEVEN, CUT, "x = [len(n) for n in self.boxes[i].split()]", f"{GIVEN}, torch.tensor(x), np.array(x)"],
+    "uneven lists": [RECORD, CUT, f"{GIVEN}, torch.FloatTensor(self.uneven[i]), np.array([n * 2 for n in self.uneven[i]])"],
+    "boxes": [UNEVEN, CUT, "x = np.array([np.array(list(map(int, n.split(',')))) for n in ['7,8', *self.boxes[i].split()[1:]]])", f"{GIVEN}, x"],
+    "boxes in lists": [UNEVEN, CUT, "x = np.array([list(map(float, n.split(','))) for n in (self.boxes[i] + ' 7,8').split()[1:]], dtype=np.float32)", f"{GIVEN}, x"],
+    "boxes of arrays": [UNEVEN, CUT, "x = np.array([np.array(list(map(int, n.split(',')))) for n in (self.boxes[i] + ' 7,8').split()[1:]])", f"{GIVEN}, x"],
+    "no boxes at times": [UNEVEN, CUT, "x = np.array([list(map(int, n.split(','))) for n in self.boxes[i].split()[1:]])", f"{GIVEN}, x"],
+    "ints beside floats": [UNEVEN, CUT, "x = [n.count('1') if len(n) < 4 else 0.5 for n in self.boxes[i].split()]", f"{GIVEN}, torch.tensor(x)"],
+    "numbers of several types": [RECORD, CUT, f"{GIVEN}, np.array(self.several[i]), torch.tensor(self.several[i])"],
+}  # fmt: skip
+APART_COMPILED = {"uneven labels", "uneven lists", "boxes in lists", "boxes of arrays"}
+
+
+def apart(batch: Any) -> Any:
+    return batch
+
+
+@pytest.mark.parametrize("name", APART, ids=lambda name: name.replace(" ", "-"))
+@pytest.mark.parametrize(
+    "num_workers", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)]
+)
+def test_labels_that_differ_in_length(name: str, num_workers: int, root: Path) -> None:
+    arguments = loader_of(
+        lambda: made_of(source(APART[name]), root), batch_size=2, collate_fn=lambda: apart, num_workers=num_workers
+    )
+    told = goloader.DataLoader(**arguments()).explain()
+    assert told.native or name not in APART_COMPILED, told
+    check(Program(arguments, epochs=2, seed=5), native=told.native)
+
+
+def _longer(dataset: Any) -> None:
+    dataset.records[5][0].append("../b/00.png")
+
+
+def _shorter(dataset: Any) -> None:
+    dataset.records[-1] = [dataset.records[-1][0][:1], 2.5]
+
+
+def _texts(dataset: Any) -> None:
+    dataset.records[4][0] = dataset.records[3][0][1]
+
+
+def _names(dataset: Any) -> None:
+    dataset.array[2:] = dataset.array[:-2].copy()
+
+
+def _labels(dataset: Any) -> None:
+    dataset.lines[3] = dataset.lines[3].replace("\t", "\t9 ")
+
+
+def _more(dataset: Any) -> None:
+    dataset.boxes[1] += " 2,2"
+
+
+# What changes of the data between two epochs, and code that goes by it.
+CHANGES = {
+    "longer": (_longer, "records that are not used"),
+    "longer and loaded": (_longer, "lists in lists"),
+    "shorter": (_shorter, "lists in lists"),
+    "a text for a list": (_texts, "a list for a text"),
+    "names of an array": (_names, "an array of names"),
+    "other labels": (_labels, "labels of a list"),
+    "more labels": (_more, "how many labels"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda name: name.replace(" ", "-"))
+def test_records_that_change_between_epochs(change: str, root: Path) -> None:
+    how, name = CHANGES[change]
+    lines = COMPILED.get(name) or ODD[name]
+
+    def before(epoch: int, loader: Any) -> None:
+        if epoch == 1:
+            how(loader.dataset)
+
+    check(Program(loader_of(lambda: made_of(source(lines), root), batch_size=3), epochs=3, before=before))
 
 
 def init(worker: int) -> None:

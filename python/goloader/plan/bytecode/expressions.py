@@ -495,6 +495,11 @@ def parts_of(expression: Expression) -> Iterator[Expression]:
             work += reversed(own_parts(part))
 
 
+def is_spread(value: Expression) -> bool:
+    """Whether it is a list or tuple that was made here, of which nobody knows how many items it has."""
+    return isinstance(value, Display) and any(isinstance(each, Spread) for each in value.items)
+
+
 def fields_of(expression: Expression) -> tuple[str, ...]:
     """The names of what an expression is made of."""
     kind: Any = type(expression)

@@ -40,6 +40,7 @@ from .expressions import (
     Unary,
     UnreadableError,
     as_constant,
+    is_spread,
     value_of,
 )
 from .flow import several
@@ -273,7 +274,7 @@ def call_with_unpacked(machine: Machine, instruction: Instruction) -> None:
     samples."""
     options = machine.stack.pop() if instruction.arg else Mapping((), ())
     function, argument = machine.pop(2)
-    if machine.reader.draws is not None and not isinstance(argument, Display):
+    if machine.reader.draws is not None and (not isinstance(argument, Display) or is_spread(argument)):
         argument = Display(tuple, machine.reader.items(argument))
     if (
         not isinstance(options, Mapping)
@@ -322,7 +323,7 @@ def unpack_sequence(machine: Machine, instruction: Instruction) -> None:
     owner, count = machine.stack.pop(), instruction.argval
     machine.one_of(owner)
     machine.use(owner)
-    if isinstance(owner, Display):
+    if isinstance(owner, Display) and not is_spread(owner):
         if len(owner.items) != count:
             raise UnreadableError(f"unpacks {len(owner.items)} values to {count}")
         parts: list[Expression] = list(owner.items)
@@ -351,12 +352,31 @@ def unpack_more(machine: Machine, instruction: Instruction) -> None:
     owner, arg = machine.stack.pop(), instruction.arg or 0
     before, behind = arg & 0xFF, arg >> 8
     machine.one_of(owner)
+    if machine.reader.draws is not None and (not isinstance(owner, Display) or is_spread(owner)):
+        try:
+            owner = Display(tuple, machine.reader.items(owner))
+        except UnreadableError:
+            if not machine.reads_turns(owner):
+                raise
+            _unpack_list(machine, owner, before, behind)
+            return
     if machine.samples or not isinstance(owner, Display) or len(owner.items) < before + behind:
         raise UnreadableError(f"unpacks {owner}")
     end = len(owner.items) - behind
     others = Display(list, owner.items[before:end])
     machine.made.all.append(others)
     machine.stack += reversed([*owner.items[:before], others, *owner.items[end:]])
+
+
+def _unpack_list(machine: Machine, owner: Expression, before: int, behind: int) -> None:
+    """The same of a list of which nobody knows how long it is."""
+    if before + behind:
+        machine.reader.add(Item(owner, as_constant(before + behind - 1)), machine.place)  # it may fail
+    inner = Item(owner, Display(slice, (as_constant(before), as_constant(-behind or None))))
+    others = Display(list, (Spread(Member(inner), inner),))
+    machine.made.all.append(others)
+    first = [Item(owner, as_constant(n)) for n in range(before)]
+    machine.stack += reversed([*first, others, *(Item(owner, as_constant(n)) for n in range(-behind, 0))])
 
 
 def binary_slice(machine: Machine, instruction: Instruction) -> None:

@@ -404,6 +404,8 @@ class Machine:
         if isinstance(value, Call):
             self.one_chosen(*value.arguments, *(each for _, each in value.options))
         draws = self.reader.draws is not None and self.reader.draws(value)
+        if draws and self.reader.looping:
+            raise UnreadableError("has a loop that draws, nobody knows how often", value)
         if draws:
             value = Drawn(value, next(self.reader.numbers))
         self.reader.add(value, self.place)
@@ -456,13 +458,19 @@ class Machine:
         try:
             items = self.reader.items(of)
         except UnreadableError:
-            if self.reader.draws is not None or not any(isinstance(part, Index) for part in parts_of(of)):
+            if not self.reads_turns(of):
                 raise
             self.stack.append(Through(of))  # a text of the sample's, or its words
             return
         if len(items) > ITEMS_MAX:
             raise UnreadableError(f"goes over more than {ITEMS_MAX} items", of)
         self.stack.append(Iterated(items, (of,)))
+
+    def reads_turns(self, of: Expression) -> bool:
+        """Whether one turn is read of a loop over something: it differs with the index, how many there may be."""
+        if not any(isinstance(part, Index) for part in parts_of(of)):
+            return False
+        return self.reader.draws is None or self.reader.turns()
 
     def change(self, made: Expression, changed: Expression) -> None:
         """A list or a dict that was made here becomes another, wherever it is.

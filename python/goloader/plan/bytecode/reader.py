@@ -28,8 +28,10 @@ from .expressions import (
     Itself,
     Mapping,
     Name,
+    Part,
     UnreadableError,
     as_constant,
+    is_spread,
     parts_of,
 )
 from .machine import ITEMS_MAX, Machine
@@ -61,6 +63,8 @@ class Reader:
     chosen  what a call draws of a list
     listed  of an item of a list of things, at a place that is drawn: which place that is as an int, and the things
     apart   whether a function that cannot be read through may be called as it is: then its call is Apart
+    count   how many items a list or tuple has that differs with the index, the same for every index; 0 for others
+    turns   with draws: whether one turn is read of a loop over what differs with the index, how many there may be
 
     decide, callee and value may raise UnreadableError for what they cannot tell.
     """
@@ -74,6 +78,8 @@ class Reader:
     listed: Callable[[Item], tuple[Expression, tuple[Expression, ...]] | None] = lambda item: None
     keeps: Callable[[Attribute, Expression], bool] = lambda attribute, value: False
     apart: Callable[[Expression, Callee], bool] = lambda expression, callee: False
+    count: Callable[[Expression], int] = lambda expression: 0
+    turns: Callable[[], bool] = lambda: False
 
     def __post_init__(self) -> None:
         self.kept: dict[Expression, Expression] = {}  # attributes that were set, and to what
@@ -138,7 +144,7 @@ class Reader:
         """What a loop over an expression goes over. Raises UnreadableError."""
         self.through.append(of)
         match of:
-            case Display(items=items):
+            case Display(items=items) if not is_spread(of):
                 return items
             case Iterated(items=items):
                 self._take(of)
@@ -165,6 +171,10 @@ class Reader:
                     numbered = enumerate(self.items(arguments[0]))
                     return tuple(Display(tuple, (as_constant(n), each)) for n, each in numbered)
                 raise UnreadableError(f"goes over {of}", of)
+        if 0 < (count := self.count(of)) <= ITEMS_MAX:
+            parts = tuple(Part(of, number, count) for number in range(count))
+            self.add(parts[0], self.running[-1].place)  # it says how many there are, used or not
+            return parts
         extent = extent_of(self.value(of))
         names = extent if type(extent) is tuple else ()
         if extent is None or not set(map(type, names)) <= {str, int}:

@@ -154,13 +154,13 @@ def _of_code(dataset: Any, *, lists: bool, rows: Lists) -> Node:
         code = _script_code(dataset)
         if code is None:
             raise
-        return Scripted(code)
+        return _scripted(code)
     code, refused = None, None
     if "cv2" in sys.modules:  # which may read an image
         try:
             code = _script_code(dataset)
             if code is not None and code.opens_images:
-                return Scripted(code)
+                return _scripted(code)
         except RefusalError as error:
             refused = error.with_traceback(None)
     try:
@@ -170,7 +170,7 @@ def _of_code(dataset: Any, *, lists: bool, rows: Lists) -> Node:
             code = code or _script_code(dataset)
             if code is None:
                 raise
-            return Scripted(code)
+            return _scripted(code)
     raise refused  # what it says of images
 
 
@@ -195,6 +195,16 @@ def _script_code(dataset: Any) -> ScriptCode | None:
             import PIL.Image  # noqa: F401
     code = ScriptCode(dataset)
     return code if code.opens_images or code.opens_sounds or code.draws else None
+
+
+def _scripted(code: ScriptCode) -> Node:
+    """Raises RefusalError."""
+    try:
+        return Scripted(code)
+    except RefusalError:
+        if not code.turns or code.by_turns:
+            raise
+    return Scripted(ScriptCode(code.dataset, by_turns=True))
 
 
 def fails_ahead(dataset: Any, indices: Any) -> bool:

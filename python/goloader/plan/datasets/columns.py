@@ -13,7 +13,7 @@ import posixpath
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import chain, islice, repeat
 from pathlib import Path, PosixPath
 from types import ModuleType
 from typing import Any
@@ -31,8 +31,10 @@ from ..bytecode import (
     Expression,
     Index,
     Item,
+    Member,
     Name,
     Part,
+    Spread,
     Text,
     Unary,
     UnreadableError,
@@ -86,6 +88,8 @@ _FUNCTIONS: dict[Any, tuple[type, ...]] = {
     bool: (*_PLAIN, *_WHOLES),
     len: (*TEXTS, *_WHOLES),
 }
+# Of which types more it is known of which classes they are, and what attributes they have.
+_OBJECTS: dict[Any, tuple[type, ...]] = {isinstance: (np.ndarray, torch.Tensor), hasattr: ()}
 _TEXT_METHODS = (
     "endswith", "format", "lower", "lstrip", "removeprefix", "removesuffix", "replace", "rsplit", "rstrip", "split",
     "startswith", "strip", "upper", "zfill",
@@ -374,6 +378,29 @@ class Columns:
             for column in columns
         )
 
+    def _spread(
+        self, kind: Any, item: Expression, owner: Expression, at: Sequence[int], known: dict[Expression, _Column]
+    ) -> _Column:
+        """kind(item for each in owner): all items of all lists in one go."""
+        wholes = self._column(owner, at, known)
+        _check(owner, [wholes], (list, tuple))
+        lists = _listed(wholes, len(at))
+        counts = [*map(len, lists)]
+        members: dict[Expression, _Column] = {Member(owner): [*chain.from_iterable(lists)]}
+        made = self._column(item, [*chain.from_iterable(map(repeat, at, counts))], members)
+        each = iter(_listed(made, sum(counts)))
+        return [kind(islice(each, count)) for count in counts]
+
+    def _asked(self, function: Any, expression: Expression, column: _Column, asked: Any, length: int) -> _Column:
+        """isinstance(value, asked) or hasattr(value, asked), of values of types that say no more of themselves."""
+        kinds = asked if type(asked) is tuple else (asked,)
+        if isinstance(column, frames.Rows) or not all(
+            type(each) is (str if function is hasattr else type) for each in kinds
+        ):
+            raise UnreadableError(f"uses {expression}", expression)
+        _check(expression, [column], (*_PLAIN, *FLOATS, *_WHOLES, bytes, *_OBJECTS[function]))
+        return _mapped(lambda value: function(value, asked), [column], length)
+
     def _check_members(self, expression: Expression, wholes: _Column) -> None:
         """Raises UnreadableError unless all in lists, tuples, sets, or keys of dicts, are known by their types."""
         _check(expression, [wholes], _WHOLES)
@@ -454,6 +481,14 @@ class Columns:
                 ends = [column(each) for each in items]
                 _check(expression, ends, (int, type(None)))
                 return _mapped(slice, ends, len(at))
+            case Display(kind=kind, items=(Spread(item=item, owner=owner),)) if kind in (list, tuple):
+                return self._spread(kind, item, owner, at, known)
+            case Call(
+                function=Name() as function,
+                arguments=(Call(function=Name(name="map") as mapper, arguments=(made_by, owner), options=()),),
+                options=(),
+            ) if (kind := self._own.means(function)) in (list, tuple) and self._own.means(mapper) is map:
+                return self._spread(kind, Call(made_by, (Member(owner),)), owner, at, known)
             case Display(kind=kind, items=items) if kind in (list, tuple):
                 return _mapped(lambda *each: kind(each), [column(each) for each in items], len(at))
             case Call(function=Name() as function, arguments=(looked,), options=()) if (
@@ -477,7 +512,8 @@ class Columns:
             case Item(owner=owner, key=key):
                 pair = [column(owner), column(key)]
                 sliced = _types(pair[1]) == {slice}
-                _check(expression, pair[:1], (*TEXTS, list, tuple) if sliced else (dict, list, tuple))
+                if not _is_array_of_one(pair[0]):
+                    _check(expression, pair[:1], (*TEXTS, list, tuple) if sliced else (dict, list, tuple))
                 _check(expression, pair[1:], (slice,) if sliced else (*TEXTS, *INTS))
                 return _mapped(operator.getitem, pair, len(at))
             case Attribute(owner=owner, name="key" | "bucket" as name) if (
@@ -525,6 +561,10 @@ class Columns:
                 _check(expression, [paths], (str,))
                 self._folders |= {os.path.dirname(each): None for each in _each(paths)}
                 return _mapped(folders.found_by_glob, [paths], len(at))
+            case Call(function=Name() as function, arguments=(of, asked), options=()) if (
+                called := self._own.means(function)
+            ) is isinstance or called is hasattr:
+                return self._asked(called, expression, column(of), self._key(asked), len(at))
             case Call(function=function, arguments=arguments, options=()) if arguments:
                 called = self._own.means(function)
                 if called is int and len(arguments) == 1 and (tensor := self._tensor_of(arguments[0])) is not None:
@@ -540,6 +580,12 @@ class Columns:
 def _are_records(column: _Column, name: str) -> bool:
     """Whether all values are of classes of namedtuple's, which have such a field."""
     return all(is_record(kind) and type(in_class(kind, name)) is FIELD for kind in _types(column))
+
+
+def _is_array_of_one(column: _Column) -> bool:
+    """Whether it is one array of texts or numbers, the same for every index."""
+    whole = column.value if isinstance(column, _Same) else None
+    return type(whole) is np.ndarray and whole.ndim == 1 and whole.dtype.kind in "biufU"
 
 
 def _first(found: list[Any]) -> Any:

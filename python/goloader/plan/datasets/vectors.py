@@ -65,15 +65,28 @@ def of_lists(function: Any, lists: Sequence[Any], options: dict[str, Any]) -> An
     shapes, numbers = zip(*map(_shape_of, lists), strict=True) if lists else ((), ())
     kinds = {type(each) for flat in numbers for each in flat}
     _check_arguments(function, (), options)
+    if kinds == {np.ndarray} and (function is np.array or function is np.asarray):
+        return _of_arrays(function, lists, options)
     if not kinds or not kinds <= {bool, *INTS, *FLOATS} or not makes(function):
         raise UnreadableError("makes arrays or tensors of lists that are uneven, or hold no numbers")
     alike_in_shape = len(set(shapes)) == 1
     if alike_in_shape and len(kinds) == 1:
         return _agreeing(lambda row: function(row, **options), lambda: function(list(lists), **options), lists)
-    made = _checked(lambda: [function(row, **options) for row in lists])
+    return _stacked(_checked(lambda: [function(row, **options) for row in lists]))
+
+
+def _of_arrays(function: Any, lists: Sequence[Any], options: dict[str, Any]) -> Any:
+    """The same of lists of arrays."""
+    if len({each.dtype for row in lists for each in row}) > 1:
+        raise UnreadableError("makes arrays of arrays of several dtypes")
+    return _stacked(_checked(lambda: [function(row, **options) for row in lists]))
+
+
+def _stacked(made: list[Any]) -> Any:
+    """Arrays or tensors as rows, or as they are where they differ in shape. Raises UnreadableError for others."""
     if len({(each.dtype, each.ndim) for each in made}) > 1 or not _is_of_numbers(made[0]):
         raise UnreadableError("makes arrays or tensors of several kinds in one place")
-    if not alike_in_shape:
+    if len({each.shape for each in made}) > 1:
         return made
     return np.stack(made) if type(made[0]) is np.ndarray else torch.stack(made)
 

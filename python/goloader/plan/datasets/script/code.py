@@ -8,6 +8,7 @@ import operator
 import random
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from enum import Enum
 from itertools import accumulate
 from types import BuiltinFunctionType, FunctionType, MethodType
@@ -31,23 +32,28 @@ from ...bytecode import (
     Either,
     Expression,
     Extended,
+    Index,
     Inner,
     Item,
     Mapping,
     Name,
+    Part,
     Reader,
     Reading,
     Several,
     UnreadableError,
+    is_spread,
     parts_of,
 )
 from ...look import hiding, in_class, is_a
 from ...originals import is_original, module_of
 from ...watch import has_global_hooks, has_hooks
+from ..columns import Columns
 from ..images import makes_image, opens, reads_by_opencv
-from ..own import OwnCode, is_left, is_plain
+from ..own import ERRORS, OwnCode, is_left, is_plain, length_of
 from ..pure import Pure
 from ..sounds import reader_of
+from ..sources import Sources
 from .arrays import ARITHMETIC
 
 
@@ -56,9 +62,15 @@ class ScriptCode(OwnCode):
 
     calls  of libraries that it goes by
     needs  what these have to do (goloader.selfcheck)
+    turns  it has a loop of which one turn is enough to know what it makes; functions that are called as they are may
+           have some that are not read
     """
 
-    def __init__(self, dataset: Any) -> None:
+    turns = False
+
+    def __init__(self, dataset: Any, *, by_turns: bool = False) -> None:
+        """`by_turns`: one turn is read of loops that cannot be followed item by item."""
+        self.by_turns = by_turns
         self.calls: dict[tuple[Any, str], None] = {}
         self.needs: dict[str, None] = {}
         # Transforms that the code makes for each sample, of constants: one is enough.
@@ -67,6 +79,10 @@ class ScriptCode(OwnCode):
         self.lengths: list[tuple[Expression, int]] = []
         # Numbers and weights to draw by, with what they are.
         self._settings: list[tuple[Expression, Any, str]] = []
+        # How many items lists have that differ with the index.
+        self._counts: dict[Expression, int] = {}
+        # Of conditions how they come out for every index, and what says so.
+        self._outcomes: dict[Expression, tuple[bool | None, Sources]] = {}
         # Functions that are called as they are.
         self._pure: list[Pure] = []
         # What expressions stand for, while that is not to change.
@@ -115,12 +131,66 @@ class ScriptCode(OwnCode):
         self._pure.append(pure)
         return True
 
+    def _turns(self) -> bool:
+        self.turns = True
+        return self.by_turns
+
     def _reading(self) -> Reading:
+        try:
+            return self._read_once()
+        except UnreadableError:
+            if not self.turns or self.by_turns:
+                raise
+            self.by_turns = True
+            return self._read_once()
+
+    def _read_once(self) -> Reading:
         reader = Reader(
             self._decide, self._callee, self.means, self._draws, self._given, self.chosen, self._listed, self._keeps,
-            self._apart,
+            self._apart, self._count_of_all, self._turns,
         )  # fmt: skip
         return reader.read(self._function, self.arguments)
+
+    def _count_of_all(self, of: Expression) -> int:
+        """How many items a list or tuple has, or a tensor of several, the same for every index; 0 for others."""
+        match of:
+            case Call(function=function, arguments=(Display(items=items) as several,), options=()) if self.if_seen(
+                function
+            ) is torch.stack and not is_spread(several):
+                return len(items)
+        if not any(isinstance(part, Index) for part in parts_of(of)):
+            return 0
+        if of not in self._counts:
+            self._counts[of] = 0
+            with suppress(UnreadableError, *ERRORS):
+                _, wholes = self._of_all(of)
+                if {*map(type, wholes)} <= {list, tuple} and len(counts := {*map(len, wholes)}) == 1:
+                    self._counts[of] = counts.pop()
+        return self._counts[of]
+
+    def _of_all(self, of: Expression) -> tuple[Columns, Sequence[Any]]:
+        """What a value is for each index. Raises UnreadableError, or as its code may."""
+        columns = Columns(self, (of,), length=lambda: length_of(self.dataset))
+        return columns, columns.work_out(range(columns.length))[0]
+
+    def _outcome(self, condition: Expression) -> bool | None:
+        match condition:
+            case Call(function=Name(name="isinstance" | "hasattr"), arguments=(Item() | Part() as of, _)) if any(
+                isinstance(part, Index) for part in parts_of(of)
+            ):
+                return self._same_for_all(condition)
+        return super()._outcome(condition)
+
+    def _same_for_all(self, condition: Expression) -> bool | None:
+        """How a condition comes out for every index; None where it differs, or nobody knows."""
+        known = self._outcomes.get(condition)
+        if known is None or not known[1].stands():
+            outcomes, sources = set(), Sources(list)
+            with suppress(UnreadableError, *ERRORS):
+                columns, values = self._of_all(condition)
+                outcomes, sources = {*values}, Sources(columns.sources)
+            known = self._outcomes[condition] = (outcomes.pop() if len(outcomes) == 1 else None), sources
+        return known[0]
 
     @property
     def opens_images(self) -> int:
@@ -319,7 +389,7 @@ class ScriptCode(OwnCode):
         if self.drawn(call) == "torch.randperm":
             count = self._count(of)
             return Choice((), Several, count, orders=True) if 0 < count <= ORDERED_MAX else None
-        if not isinstance(of, Display) or of.kind is not list or not 0 < len(of.items) <= ORDERED_MAX:
+        if not isinstance(of, Display) or of.kind is not list or is_spread(of) or not 0 < len(of.items) <= ORDERED_MAX:
             return None
         return Choice(of.items, list, len(of.items), orders=True, of=of)
 

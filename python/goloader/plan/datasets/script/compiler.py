@@ -142,6 +142,8 @@ class Compiler:
         self.born: dict[int, list[Any]] = {}
         self.now = 0
         self.changed_at: dict[int, int] = {}
+        # When each value was evaluated, by its id.
+        self.taken_at: dict[int, int] = {}
         self.began: dict[int, int] = {}
         # Parameters of the user's modules that were set, to what, and in which block of instructions.
         self.written: dict[int, tuple[Any, Series, list[Any]]] = {}
@@ -242,7 +244,8 @@ class Compiler:
 
     def _take(self, of: Expression) -> None:
         """A value that is evaluated now. What stays unaccounted for has to be part of another."""
-        if isinstance(of, Call | Binary | Entered | Item) and self.picture(of) is not None:
+        self.taken_at[id(of)] = self.now
+        if isinstance(of, Call | Binary | Entered | Item | Part) and self.picture(of) is not None:
             self.check_tail(self.picture(of))
         elif self._is_sure(of):
             self.accounted.add(id(of))
@@ -587,7 +590,7 @@ class Compiler:
 
     def form(self, of: Expression) -> str | None:
         """The form of an image; None for what is none."""
-        picture = self.picture(of) if isinstance(of, Closed | Entered | Either | Call | Binary | Item) else None
+        picture = self.picture(of) if isinstance(of, Closed | Entered | Either | Call | Binary | Item | Part) else None
         return None if picture is None else picture.form
 
     # Arrays that are changed in place

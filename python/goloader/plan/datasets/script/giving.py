@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ...bytecode import Apart, Attribute, Call, Display, Expression, Index, Mapping, UnreadableError, parts_of
+from ...bytecode import (
+    Apart,
+    Attribute,
+    Call,
+    Display,
+    Expression,
+    Index,
+    Mapping,
+    UnreadableError,
+    is_spread,
+    parts_of,
+)
 from ...refusal import RefusalError
 from ...structure import Structure
 from ...tables import Table, run_tail
@@ -19,6 +30,7 @@ from ..made import Made, made_of
 from ..own import ERRORS
 from . import numbers
 from .apart import MadeApart, made_apart
+from .making import stacked_images
 from .numbers import INDEX, Number
 from .picture import Picture
 from .rows import row_of
@@ -55,6 +67,8 @@ IMAGES, STACKS = 1 << 20, 1 << 21
 
 def structure_of(c: Compiler, given: Expression, batch: type) -> Structure:
     """The structure of a sample, whose fields are noted. Raises UnreadableError."""
+    if is_spread(given):
+        raise UnreadableError("gives a list of as many items as there are", given)
     if isinstance(given, Display) and given.kind in (list, tuple):
         return tuple(structure_of(c, each, tuple) for each in given.items)
     if isinstance(given, Mapping):
@@ -91,12 +105,10 @@ def _stacked(c: Compiler, given: Expression) -> Stack | None:
             called: Any = c.function(function)
             if called is not torch.stack and called is not torch.cat:
                 return None
-            pictures = [each for each in map(c.picture, items) if each is not None]
+            pictures = stacked_images(c, given, items)
             places = [*dims, *(each for name, each in options if name == "dim")]
-            if len(pictures) < len(items) or len(places) > 1 or len(places) < len(dims) + len(options):
+            if pictures is None or len(places) > 1 or len(places) < len(dims) + len(options):
                 return None
-            if len({each.size for each in pictures} | {None}) != 2:
-                raise UnreadableError("puts images together whose sizes may differ", given)
             at = c.constant(places[0]) if places else 0
             numbers = [_give_image(c, *each) for each in zip(pictures, items, strict=True)]
             return Stack.of(numbers, [each.made() for each in pictures], at, joins=called is torch.cat)

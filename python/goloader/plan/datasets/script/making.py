@@ -9,8 +9,22 @@ from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 
-from ...bytecode import Attribute, Binary, Call, Closed, Constant, Either, Entered, Expression, Item, UnreadableError
+from ...bytecode import (
+    Attribute,
+    Binary,
+    Call,
+    Closed,
+    Constant,
+    Display,
+    Either,
+    Entered,
+    Expression,
+    Item,
+    Part,
+    UnreadableError,
+)
 from ...look import is_a
 from ..images import makes_image, opens, reads_by_opencv
 from . import arrays, convolutions
@@ -19,6 +33,7 @@ from .changing import change
 from .images import ENHANCEMENTS, METHODS, bind, enhanced, function_row, known_transform
 from .opening import of_array, open_file, read_by_opencv
 from .picture import Applied, InPlace, Picture
+from .stack import Stack
 
 if TYPE_CHECKING:
     from .compiler import Compiler
@@ -42,9 +57,37 @@ def picture_of(c: Compiler, of: Expression) -> Picture | None:
             return _arithmetic(c, of)
         case Item(owner=owner, key=Constant(value="image")) if id(owner) in c.augmented:
             return c.augmented[id(owner)][1]
+        case Part(
+            owner=Call(function=function, arguments=(Display() as images,), options=()) as stack, number=number
+        ) if len(images.items) == of.count and c.function(function) is torch.stack:
+            return _of_stack(c, stack, images.items, number)
         case Item(owner=owner, key=key) if c.form(owner) in ("array", "tensor"):
             return arrays.indexed(c, c.sure_picture(owner), key)
     return None
+
+
+def _of_stack(c: Compiler, stack: Call, images: Sequence[Expression], number: int) -> Picture | None:
+    """One of the images that were put together, a copy. Raises UnreadableError for images that cannot be."""
+    pictures = stacked_images(c, stack, images)
+    if pictures is None or any(each.form != "tensor" for each in pictures):
+        return None
+    Stack.of(range(len(pictures)), [each.made() for each in pictures], 0, joins=False)
+    c.account(stack)
+    copied = Call(Attribute(images[number], "contiguous"), ())
+    return arrays.METHODS["tensor", "contiguous"](c, pictures[number], copied)
+
+
+def stacked_images(c: Compiler, stack: Call, images: Sequence[Expression]) -> list[Picture] | None:
+    """The images that torch.stack or torch.cat put together; None for others. Raises UnreadableError for images of
+    several sizes, and for those that were changed since."""
+    if any(c.changed_at.get(id(each), 0) > c.taken_at.get(id(stack), 0) for each in images):
+        raise UnreadableError("puts images together before they are changed", stack)
+    pictures = [each for each in map(c.picture, images) if each is not None]
+    if len(pictures) < len(images):
+        return None
+    if len({each.size for each in pictures} | {None}) != 2:
+        raise UnreadableError("puts images together whose sizes may differ", stack)
+    return pictures
 
 
 def _picture_of_call(c: Compiler, call: Call) -> Picture | None:

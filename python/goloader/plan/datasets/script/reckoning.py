@@ -27,6 +27,7 @@ from ...bytecode import (
     Part,
     Unary,
     UnreadableError,
+    is_spread,
 )
 from ...look import is_a
 from . import arrays, numbers
@@ -287,7 +288,7 @@ def items_of(c: Compiler, of: Expression) -> Sequence[Expression | Number]:
     match of:
         case Either() if isinstance(holds := c.branches.get(of.number), bool):
             return items_of(c, of.then if holds else of.otherwise)
-        case Display(kind=kind, items=items) if kind in (list, tuple):
+        case Display(kind=kind, items=items) if kind in (list, tuple) and not is_spread(of):
             return items
         case Attribute(owner=owner, name="size") if c.form(owner) == "pil":
             return _extents(c, owner)

@@ -29,6 +29,7 @@ from ...bytecode import (
     Text,
     UnreadableError,
     fields_of,
+    is_spread,
     own_parts,
     parts_of,
 )
@@ -220,7 +221,7 @@ def lists_of(c: Compiler, of: Expression, *, by_numpy: bool = False) -> Lists | 
 
     by_numpy  as the array that numpy makes of it
     """
-    if isinstance(of, Index | Constant | Drawn | Either | Display):
+    if isinstance(of, Index | Constant | Drawn | Either) or (isinstance(of, Display) and not is_spread(of)):
         return None
     with suppress(UnreadableError, *ERRORS):
         try:
@@ -295,7 +296,7 @@ def _is_row(c: Compiler, key: Expression) -> bool:
 
 def count_of(c: Compiler, of: Expression) -> Number:
     """len(of), of what is the same for all samples."""
-    if isinstance(of, Display) and of.kind in (list, tuple):
+    if isinstance(of, Display) and of.kind in (list, tuple) and not is_spread(of):
         return Number(len(of.items), "int")
     known = c.own.length_of(of)
     if known is not None:
