@@ -685,7 +685,7 @@ class Leaf:
         first: Any = base.first
         axis = getattr(base, "axis", None)
         alone = axis == 0 and isinstance(first, np.ndarray) and len(first) > 1
-        shape = (1, *first.shape[1:]) if alone else np.asarray(first).shape
+        shape = (1, *first.shape[1:]) if alone else tuple(np.shape(first))
 
         def make() -> Items:
             self.inputs.append(Input(base, None, rows))

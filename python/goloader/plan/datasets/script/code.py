@@ -173,25 +173,6 @@ class ScriptCode(OwnCode):
         columns = Columns(self, (of,), length=lambda: length_of(self.dataset))
         return columns, columns.work_out(range(columns.length))[0]
 
-    def _outcome(self, condition: Expression) -> bool | None:
-        match condition:
-            case Call(function=Name(name="isinstance" | "hasattr"), arguments=(Item() | Part() as of, _)) if any(
-                isinstance(part, Index) for part in parts_of(of)
-            ):
-                return self._same_for_all(condition)
-        return super()._outcome(condition)
-
-    def _same_for_all(self, condition: Expression) -> bool | None:
-        """How a condition comes out for every index; None where it differs, or nobody knows."""
-        known = self._outcomes.get(condition)
-        if known is None or not known[1].stands():
-            outcomes, sources = set(), Sources(list)
-            with suppress(UnreadableError, *ERRORS):
-                columns, values = self._of_all(condition)
-                outcomes, sources = {*values}, Sources(columns.sources)
-            known = self._outcomes[condition] = (outcomes.pop() if len(outcomes) == 1 else None), sources
-        return known[0]
-
     @property
     def opens_images(self) -> int:
         """How many images it opens, or takes out of arrays, at most."""
@@ -278,7 +259,22 @@ class ScriptCode(OwnCode):
                 of_others = all(any(each is kind for kind in NO_IMAGES) for each in asked)
                 if called is (isinstance if kinds else torch.is_tensor) and of_others:
                     return False
+            case Call(function=Name(name="isinstance" | "hasattr"), arguments=(Item() | Part() as of, _)) if any(
+                isinstance(part, Index) for part in parts_of(of)
+            ):
+                return self._same_for_all(condition)
         return super()._outcome(condition)
+
+    def _same_for_all(self, condition: Expression) -> bool | None:
+        """How a condition comes out for every index; None where it differs, or nobody knows."""
+        known = self._outcomes.get(condition)
+        if known is None or not known[1].stands():
+            outcomes, sources = set(), Sources(list)
+            with suppress(UnreadableError, *ERRORS):
+                columns, values = self._of_all(condition)
+                outcomes, sources = {*values}, Sources(columns.sources)
+            known = self._outcomes[condition] = (outcomes.pop() if len(outcomes) == 1 else None), sources
+        return known[0]
 
     def _is_image(self, of: Expression) -> bool:
         """Whether it is an image of Pillow's or an array, if there is one: OpenCV gives None for what is no image."""
