@@ -53,7 +53,7 @@ from ..images import makes_image, opens, reads_by_opencv
 from ..own import ERRORS, OwnCode, is_left, is_plain, length_of
 from ..pure import Pure
 from ..sounds import reader_of
-from ..sources import Sources
+from ..tree import Indices
 from .arrays import ARITHMETIC
 
 
@@ -81,8 +81,8 @@ class ScriptCode(OwnCode):
         self._settings: list[tuple[Expression, Any, str]] = []
         # How many items lists have that differ with the index.
         self._counts: dict[Expression, int] = {}
-        # Of conditions how they come out for every index, and what says so.
-        self._outcomes: dict[Expression, tuple[bool | None, Sources]] = {}
+        # How conditions came out for every index; None where they differ, or nobody knows.
+        self._outcomes: dict[Expression, tuple[Columns, bool] | None] = {}
         # Functions that are called as they are.
         self._pure: list[Pure] = []
         # What expressions stand for, while that is not to change.
@@ -266,24 +266,36 @@ class ScriptCode(OwnCode):
         return super()._outcome(condition)
 
     def _same_for_all(self, condition: Expression) -> bool | None:
-        """How a condition comes out for every index; None where it differs, or nobody knows."""
-        known = self._outcomes.get(condition)
-        if known is None or not known[1].stands():
-            outcomes, sources = set(), Sources(list)
+        """How a condition came out for every index; None where it differed, or nobody knows."""
+        if condition not in self._outcomes:
+            self._outcomes[condition] = None
             with suppress(UnreadableError, *ERRORS):
                 columns, values = self._of_all(condition)
-                outcomes, sources = {*values}, Sources(columns.sources)
-            known = self._outcomes[condition] = (outcomes.pop() if len(outcomes) == 1 else None), sources
-        return known[0]
+                if len(outcomes := {*values}) == 1:
+                    self._outcomes[condition] = columns, outcomes.pop()
+        known = self._outcomes[condition]
+        return None if known is None else known[1]
+
+    def goes_the_same_way(self, at: Indices | None) -> bool:
+        """Whether conditions come out for these indices, or for all, as they did for every index.
+
+        Raises UnreadableError, or as the code may.
+        """
+        return all(
+            {*columns.work_out(range(columns.length) if at is None else at.tolist())[0]} <= {outcome}
+            for columns, outcome in filter(None, self._outcomes.values())
+        )
 
     def _is_image(self, of: Expression) -> bool:
         """Whether it is an image of Pillow's or an array, if there is one: OpenCV gives None for what is no image."""
         match of:
             case Call(function=Attribute(owner=owner, name="astype" | "convert" | "copy")) if self._is_image(owner):
                 return True
-            case Call(function=function):
+            case Call(function=function, arguments=arguments):
                 called = self.if_seen(function)
-                return opens(called) or reads_by_opencv(called) is not None or any(called is each for each in _ARRAYS)
+                if any(called is each for each in _ARRAYS):
+                    return bool(arguments) and self._is_image(arguments[0])
+                return opens(called) or reads_by_opencv(called) is not None
             case Binary(left=left, right=right, operator=sign) if sign in ARITHMETIC:
                 return self._is_image(left) or self._is_image(right)
             case Item(owner=owner):

@@ -199,7 +199,8 @@ class Scripted(Node):
                 return False
             _check_calls(compiler)
             return (
-                (compiler.crops is None or compiler.crops.stands(at, None))
+                self.own.goes_the_same_way(at)
+                and (compiler.crops is None or compiler.crops.stands(at, None))
                 and all(alike(self.own.value(of), was) for of, was in compiler.copies)
                 and all(len(self.own.value(of)) == length for of, length in compiler.lengths)
                 and all(made_of.stands() or each.work_out(range(each.length)) for each, made_of in self._asides)
