@@ -305,7 +305,9 @@ class Sources:
         # None where it may change unseen.
         self._stand: list[Stand] | None = None
         with suppress(UnreadableError):
-            self._stand = all_of(map(stand, sources()))
+            parts = sources()
+            stands = {key: stand(part) for key, part in {id(part): part for part in parts}.items()}
+            self._stand = all_of(stands[id(part)] for part in parts)
 
     @property
     def known(self) -> bool:
@@ -317,6 +319,5 @@ class Sources:
         if self._stand is None:
             return False
         now = self._sources()
-        return len(now) == len(self._stand) and all(
-            each(part, None) for each, part in zip(self._stand, now, strict=True)
-        )
+        pairs = {(id(each), id(part)): (each, part) for each, part in zip(self._stand, now, strict=False)}
+        return len(now) == len(self._stand) and all(each(part, None) for each, part in pairs.values())

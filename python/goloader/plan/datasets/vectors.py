@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -62,15 +63,13 @@ def take(container: Any, at: Sequence[int], rest: tuple[Any, ...] = ()) -> Any:
 def of_lists(function: Any, lists: Sequence[Any], options: dict[str, Any]) -> Any:
     """function(numbers) for lists of numbers: rows, or a list where they differ in length. Raises UnreadableError for
     other lists, and where not all that is made is of one kind."""
-    shapes, numbers = zip(*map(_shape_of, lists), strict=True) if lists else ((), ())
-    kinds = {type(each) for flat in numbers for each in flat}
+    shapes, kinds = _shapes_of(lists)
     _check_arguments(function, (), options)
     if kinds == {np.ndarray} and (function is np.array or function is np.asarray):
         return _of_arrays(function, lists, options)
     if not kinds or not kinds <= {bool, *INTS, *FLOATS} or not makes(function):
         raise UnreadableError("makes arrays or tensors of lists that are uneven, or hold no numbers")
-    alike_in_shape = len(set(shapes)) == 1
-    if alike_in_shape and len(kinds) == 1:
+    if len(shapes) == len(kinds) == 1:
         return _agreeing(lambda row: function(row, **options), lambda: function(list(lists), **options), lists)
     return _stacked(_checked(lambda: [function(row, **options) for row in lists]))
 
@@ -89,6 +88,16 @@ def _stacked(made: list[Any]) -> Any:
     if len({each.shape for each in made}) > 1:
         return made
     return np.stack(made) if type(made[0]) is np.ndarray else torch.stack(made)
+
+
+def _shapes_of(lists: Sequence[Any]) -> tuple[set[tuple[int, ...]], set[type]]:
+    """The shapes of lists of numbers, or of lists that are alike; and the types of what is in them."""
+    if {*map(type, lists)} <= {list, tuple}:  # in one go: there may be millions
+        kinds = {*map(type, chain.from_iterable(lists))}
+        if kinds.isdisjoint((list, tuple)):
+            return {(count,) for count in {*map(len, lists)}}, kinds
+    shapes, numbers = zip(*map(_shape_of, lists), strict=True)
+    return {*shapes}, {type(each) for flat in numbers for each in flat}
 
 
 def _shape_of(numbers: Any) -> tuple[tuple[int, ...], list[Any]]:

@@ -276,6 +276,11 @@ class ScriptCode(OwnCode):
         known = self._outcomes[condition]
         return None if known is None else known[1]
 
+    @property
+    def asked(self) -> list[Columns]:
+        """What these conditions are of."""
+        return [columns for columns, _ in filter(None, self._outcomes.values())]
+
     def goes_the_same_way(self, at: Indices | None) -> bool:
         """Whether conditions come out for these indices, or for all, as they did for every index.
 

@@ -163,6 +163,9 @@ class Scripted(Node):
         for each in taken:
             if each not in by_index and each.columns is not None:
                 self._drawn[each.path if type(each) is Opened else each.values] = Sources(each.columns.sources)
+        columns = [each.columns for each in by_index if each.columns is not None] + own.asked
+        # What all others are made of.
+        self._made_of = Sources(lambda: [part for each in columns for part in each.sources()])
         script = compiler.to_plan(counts, of_files)
         images = tuple(
             (table.dtype, table.channels, picture.size, not _is_volume(compiler, picture))
@@ -198,14 +201,15 @@ class Scripted(Node):
             if self._watch.found(compiler.goes_by, self._transforms) != self._goes_by or self._sizes() != self._were:
                 return False
             _check_calls(compiler)
+            stands = at is None and self._made_of.stands()
             return (
-                self.own.goes_the_same_way(at)
+                (stands or self.own.goes_the_same_way(at))
                 and (compiler.crops is None or compiler.crops.stands(at, None))
                 and all(alike(self.own.value(of), was) for of, was in compiler.copies)
                 and all(len(self.own.value(of)) == length for of, length in compiler.lengths)
                 and all(made_of.stands() or each.work_out(range(each.length)) for each, made_of in self._asides)
                 and all(each.stands() for each in compiler.number_tables)
-                and self._same(at)
+                and self._same(at, stands)
             )
         except (UnreadableError, RefusalError, *ERRORS):
             return False
@@ -216,8 +220,8 @@ class Scripted(Node):
         lengths = [] if self._measured else [length_of(self.dataset)]
         return [tuple(each.shape) for each in arrays] + lengths + [each() for each in self._kept.settings]
 
-    def _same(self, at: Indices | None) -> bool:
-        """Whether paths and values are those that they were."""
+    def _same(self, at: Indices | None, stands: bool) -> bool:
+        """Whether paths and values are those that they were; `stands`: what those of the index are made of is."""
         part, compiler = self.part, self._kept
         begin, seen = 0, set()
         for opened in compiler.opened:
@@ -225,14 +229,15 @@ class Scripted(Node):
                 continue
             seen.add(opened.path)
             here, begin = begin, begin + opened.columns.length
-            rows = self._rows_of(opened.path, opened.columns, at)
+            rows = self._rows_of(opened.path, opened.columns, at, stands)
             assert part.paths is not None
             if len(rows) and list(opened.columns.work_out(rows)[0]) != [part.paths[here + row] for row in rows]:
                 return False
         for given, beside in part.given:
             if given.columns is None or beside is None:
                 continue
-            rows = self._rows_of(given.values if given.row is not None else None, given.columns, at)
+            key = given.values if given.row is not None else None
+            rows = self._rows_of(key, given.columns, at, stands)
             if not len(rows):
                 continue
             now, known = _values(given, rows), beside.values
@@ -241,12 +246,12 @@ class Scripted(Node):
                 return False
         return True
 
-    def _rows_of(self, key: Any, columns: Columns, at: Indices | None) -> Sequence[int]:
+    def _rows_of(self, key: Any, columns: Columns, at: Indices | None, stands: bool) -> Sequence[int]:
         """Rows that samples may have, and of which it is not known that they are what they were."""
         made_of = self._drawn.get(key)
-        if made_of is None:
-            return range(columns.length) if at is None else at.tolist()
-        return () if made_of.stands() else range(columns.length)
+        if stands if made_of is None else made_of.stands():
+            return ()
+        return range(columns.length) if at is None or made_of is not None else at.tolist()
 
 
 def _check_calls(compiler: Compiler) -> None:
