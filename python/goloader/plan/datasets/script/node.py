@@ -249,9 +249,11 @@ class Scripted(Node):
     def _rows_of(self, key: Any, columns: Columns, at: Indices | None, stands: bool) -> Sequence[int]:
         """Rows that samples may have, and of which it is not known that they are what they were."""
         made_of = self._drawn.get(key)
-        if stands if made_of is None else made_of.stands():
+        if made_of is not None:
+            return () if made_of.stands() else range(columns.length)
+        if stands:
             return ()
-        return range(columns.length) if at is None or made_of is not None else at.tolist()
+        return range(columns.length) if at is None else at.tolist()
 
 
 def _check_calls(compiler: Compiler) -> None:
