@@ -40,7 +40,7 @@ type Image struct {
 // Frame is one sample's registers. It is used again for the next.
 type Frame struct {
 	Images  []Image
-	Numbers []uint64 // int64, or the bits of a float64
+	Numbers []uint64 // int64, or the bits of a float64: registers, and behind them vectors
 
 	index   int64
 	source  Source
@@ -94,6 +94,10 @@ func (b block) run(f *Frame) error {
 func CompileScript(s *plan.Script, image *plan.Image, r plan.RNG) (*Script, error) {
 	made := &Script{images: s.Images, numbers: len(s.Numbers)}
 	c := scriptCompiler{rng: r}
+	for _, each := range s.Vectors {
+		c.vectors = append(c.vectors, span{made.numbers, made.numbers + each.Count})
+		made.numbers += each.Count
+	}
 	for i, open := range s.Opens {
 		var row number
 		var err error
@@ -197,9 +201,13 @@ func (s *Script) Given(f *Frame, v int) (image *Image, file int) {
 }
 
 type scriptCompiler struct {
-	rng   plan.RNG
-	drawn Drawn
+	rng     plan.RNG
+	vectors []span
+	drawn   Drawn
 }
+
+// span is some of a frame's numbers.
+type span struct{ first, end int }
 
 func (c *scriptCompiler) block(list []plan.Instruction) (block, error) {
 	var made block
@@ -217,6 +225,8 @@ func (c *scriptCompiler) instruction(each plan.Instruction) (instruction, error)
 	switch t := each.(type) {
 	case plan.Let:
 		return c.let(t)
+	case plan.Fill:
+		return c.fill(t)
 	case plan.Apply:
 		return c.apply(t)
 	case plan.If:
@@ -253,14 +263,26 @@ func (c *scriptCompiler) instruction(each plan.Instruction) (instruction, error)
 	}
 }
 
-func (c *scriptCompiler) let(t plan.Let) (instruction, error) {
-	var value number
-	var err error
-	if drawn, ok := t.Value.(plan.Draw); ok {
-		value, err = c.draw(drawn)
-	} else {
-		value, err = compileNumber(t.Value)
+func (c *scriptCompiler) value(of plan.Expr) (number, error) {
+	if drawn, ok := of.(plan.Draw); ok {
+		return c.draw(drawn)
 	}
+	return compileNumber(of)
+}
+
+func (c *scriptCompiler) fill(t plan.Fill) (instruction, error) {
+	value, err := c.value(t.Value)
+	to := c.vectors[t.Vector]
+	return func(f *Frame) error {
+		for k := to.first; k < to.end; k++ {
+			f.Numbers[k] = value(f)
+		}
+		return nil
+	}, err
+}
+
+func (c *scriptCompiler) let(t plan.Let) (instruction, error) {
+	value, err := c.value(t.Value)
 	return func(f *Frame) error {
 		f.Numbers[t.Number] = value(f)
 		return nil
@@ -409,6 +431,7 @@ func (c *scriptCompiler) draw(d plan.Draw) (number, error) {
 		plan.PythonBelow:  {1, below(python, (*rng.MT19937).PythonBelow, limit)},
 		plan.PythonGauss:  {1, func(f *Frame) uint64 { return bitsOf(f.source.Python.Gauss()) }},
 		plan.NumPyRandom:  {2, func(f *Frame) uint64 { return bitsOf(f.source.NumPy.Random()) }},
+		plan.NumPyGauss:   {2, func(f *Frame) uint64 { return bitsOf(f.source.NumPy.NumPyGauss()) }},
 		plan.NumPyBelow:   {2, below(numpy, (*rng.MT19937).NumPyBelow, limit)},
 		plan.OwnRandom:    {3 + d.Generator, func(f *Frame) uint64 { return bitsOf(own(f).Random()) }},
 		plan.OwnBelow:     {3 + d.Generator, below(own, (*rng.MT19937).PythonBelow, limit)},

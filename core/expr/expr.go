@@ -13,6 +13,7 @@ import "C"
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -34,23 +35,44 @@ type field struct {
 	ragged  bool     // it makes one item of a row each time
 }
 
-// New makes a Source. inner has a field for each field without a program, and for each input of a program, in order.
-func New(fields []plan.Field, inner source.Rows) (*Source, error) {
+// New makes a Source. inner has the fields that plan.Source.Rows says. The vectors are a script's, which lie behind so many
+// numbers.
+func New(fields []plan.Field, inner source.Rows, vectors []plan.Vector, numbers int) (*Source, error) {
 	s := &Source{Rows: inner}
+	var begins []int
+	for _, each := range vectors {
+		begins = append(begins, numbers)
+		numbers += each.Count
+	}
 	first := 0
 	for k, f := range fields {
 		made := field{first: first, ragged: f.Ragged}
-		first++
-		if f.Program != nil {
+		if f.Program == nil {
+			first++
+		} else {
 			var err error
 			if made.program, err = compile(f); err != nil {
 				return nil, fmt.Errorf("field %d: %w", k, err)
 			}
-			first += len(f.Program.Inputs) - 1
+			for i, in := range f.Program.Inputs {
+				if in.Vector >= 0 {
+					made.program.inputs[i].number = begins[in.Vector]
+					continue
+				}
+				made.program.inputs[i].field = first
+				first++
+			}
 		}
 		s.fields = append(s.fields, made)
 	}
 	return s, nil
+}
+
+// Drawn is what a script says of a batch's samples.
+type Drawn struct {
+	Samples int
+	Rows    []int64  // for each field of the inner source the row of each sample
+	Numbers []uint64 // for each sample the script's numbers
 }
 
 // Lengths implements source.Rows.
@@ -61,33 +83,62 @@ func (s *Source) Lengths(number int, samples []int64, lengths []int64) {
 // CopyRows implements source.Rows. It fails with source.ErrLeft, too.
 func (s *Source) CopyRows(ctx context.Context, number int, samples []int64, dst []byte) error {
 	f := &s.fields[number]
-	if f.program == nil {
+	switch {
+	case f.program == nil:
 		return s.Rows.CopyRows(ctx, f.first, samples, dst)
+	case f.ragged:
+		return s.copyRagged(ctx, f, samples, dst)
+	default:
+		return f.program.make(dst, 0, len(samples), func(in input, lo, hi int, to []byte) error {
+			return s.Rows.CopyRows(ctx, in.field, samples[lo:hi], to)
+		})
 	}
-	p := f.program
+}
+
+// CopyDrawn is CopyRows of samples lo ... hi-1 of a batch, as a script says.
+func (s *Source) CopyDrawn(ctx context.Context, number int, d Drawn, lo, hi int, dst []byte) error {
+	f := &s.fields[number]
+	rows := func(field, lo, hi int, to []byte) error {
+		return s.Rows.CopyRows(ctx, field, d.Rows[field*d.Samples+lo:field*d.Samples+hi], to)
+	}
+	if f.program == nil {
+		return rows(f.first, lo, hi, dst)
+	}
+	each := len(d.Numbers) / d.Samples
+	return f.program.make(dst, lo, hi, func(in input, lo, hi int, to []byte) error {
+		if in.number < 0 {
+			return rows(in.field, lo, hi, to)
+		}
+		for k := lo; k < hi; k++ {
+			from := d.Numbers[k*each+in.number:][:in.bytes/8]
+			copy(to[(k-lo)*in.bytes:], unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(from))), in.bytes))
+		}
+		return nil
+	})
+}
+
+// make makes rows lo ... hi-1 of a batch, whose inputs it is given.
+func (p *program) make(dst []byte, lo, hi int, given func(in input, lo, hi int, to []byte) error) error {
 	if p.out == 0 {
 		return nil
-	}
-	if f.ragged {
-		return s.copyRagged(ctx, f, samples, dst)
 	}
 	room := scratches.Get().(*scratch)
 	defer scratches.Put(room)
 	bytes := room.take(p.scratch)
-	for len(samples) > 0 {
-		n := min(p.block, len(samples))
-		for k, in := range p.inputs {
+	for lo < hi {
+		n := min(p.block, hi-lo)
+		for _, in := range p.inputs {
 			if in.bytes == 0 {
 				continue
 			}
-			if err := s.Rows.CopyRows(ctx, f.first+k, samples[:n], bytes[in.offset:in.offset+n*in.bytes]); err != nil {
+			if err := given(in, lo, lo+n, bytes[in.offset:in.offset+n*in.bytes]); err != nil {
 				return err
 			}
 		}
 		if err := p.run(bytes, dst, n); err != nil {
 			return err
 		}
-		samples, dst = samples[n:], dst[n*p.out:]
+		lo, dst = lo+n, dst[n*p.out:]
 	}
 	return nil
 }
@@ -95,15 +146,18 @@ func (s *Source) CopyRows(ctx context.Context, number int, samples []int64, dst 
 // copyRagged makes rows of as many items as there are in those of a program's input.
 func (s *Source) copyRagged(ctx context.Context, f *field, samples []int64, dst []byte) error {
 	p, length := f.program, make([]int64, 1)
+	if p.out == 0 {
+		return nil
+	}
 	room, rows := scratches.Get().(*scratch), scratches.Get().(*scratch)
 	defer scratches.Put(room)
 	defer scratches.Put(rows)
 	bytes, in := room.take(p.scratch), p.inputs[0]
 	for k := range samples {
-		s.Rows.Lengths(f.first, samples[k:k+1], length)
+		s.Rows.Lengths(in.field, samples[k:k+1], length)
 		items := int(length[0])
 		row := rows.take(items * in.bytes)[:items*in.bytes]
-		if err := s.Rows.CopyRows(ctx, f.first, samples[k:k+1], row); err != nil {
+		if err := s.Rows.CopyRows(ctx, in.field, samples[k:k+1], row); err != nil {
 			return err
 		}
 		for items > 0 {
@@ -141,7 +195,11 @@ type program struct {
 	ops       []string // of each step, for messages
 }
 
-type input struct{ offset, bytes int }
+type input struct {
+	offset, bytes int // in the block
+	field         int // of the inner source, or
+	number        int // the first of a script's; -1 for rows
+}
 
 // blockBytes of values are worked on at once: they stay in the second cache, and a block is worth its crossing into C.
 const blockBytes = 64 << 10
@@ -153,7 +211,11 @@ func compile(f plan.Field) (*program, error) {
 	from := f.Program
 	p := &program{out: f.Bytes()}
 	perSample := 0
-	for _, s := range append(append([]tensor.Spec{}, from.Inputs...), from.Values...) {
+	values := slices.Clone(from.Values)
+	for _, in := range from.Inputs {
+		values = append(values, in.Spec)
+	}
+	for _, s := range values {
 		if perSample += mem.Aligned(s.Bytes()); perSample > valuesMax {
 			return nil, fmt.Errorf("values of %d bytes and more a sample", perSample)
 		}
@@ -171,8 +233,8 @@ func compile(f plan.Field) (*program, error) {
 		place(C.GL_EXPR_SCRATCH, offset, s, s.Bytes())
 		return offset
 	}
-	for _, s := range from.Inputs {
-		p.inputs = append(p.inputs, input{keep(s), s.Bytes()})
+	for _, in := range from.Inputs {
+		p.inputs = append(p.inputs, input{offset: keep(in.Spec), bytes: in.Bytes(), number: -1})
 	}
 	for _, c := range from.Constants {
 		place(C.GL_EXPR_CONSTANTS, len(p.constants), c.Spec, 0)

@@ -1,10 +1,12 @@
 package pipeline
 
 import (
+	"context"
 	"errors"
 	"unsafe"
 
 	"github.com/goloader/goloader/core/draw"
+	"github.com/goloader/goloader/core/expr"
 	"github.com/goloader/goloader/core/plan"
 	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/stats"
@@ -15,9 +17,13 @@ import (
 type drawnRows struct{ rows }
 
 // OpenDrawnRows compiles a plan of a script over a source of rows.
-func OpenDrawnRows(p *plan.Plan, from source.Rows) (*Loader, error) {
+func OpenDrawnRows(p *plan.Plan, from *expr.Source) (*Loader, error) {
 	l := OpenRows(p, from)
-	l.kind = &drawnRows{*l.kind.(*rows)}
+	k := &drawnRows{*l.kind.(*rows)}
+	k.copyField = func(ctx context.Context, b *batch, field, lo, hi int, dst []byte) error {
+		return from.CopyDrawn(ctx, field, expr.Drawn{Samples: len(b.indices), Rows: b.picked, Numbers: b.numbers}, lo, hi, dst)
+	}
+	l.kind = k
 	l.random, l.drawsFirst = true, allGenerators
 	var err error
 	if l.script, err = draw.CompileScript(p.Parts[0].Script, nil, p.RNG); err != nil {

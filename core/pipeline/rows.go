@@ -31,6 +31,8 @@ type rows struct {
 	l       *Loader
 	rows    source.Rows
 	columns []*collate.Field
+	// copyField copies the rows of samples lo ... hi-1 of a field to dst.
+	copyField func(ctx context.Context, b *batch, field, lo, hi int, dst []byte) error
 	// computes says whether programs make any field.
 	computes bool
 }
@@ -39,6 +41,9 @@ type rows struct {
 func OpenRows(p *plan.Plan, from source.Rows) *Loader {
 	l := &Loader{plan: p, ring: ring.New(slotsHeld), views: 1}
 	k := &rows{l: l, rows: from}
+	k.copyField = func(ctx context.Context, b *batch, field, lo, hi int, dst []byte) error {
+		return from.CopyRows(ctx, field, b.indices[lo:hi], dst)
+	}
 	for _, f := range p.Source.Fields {
 		k.columns = append(k.columns, collate.New(f))
 		k.computes = k.computes || f.Program != nil
@@ -215,15 +220,6 @@ func roomy(n int) int {
 	return (n + step - 1) &^ (step - 1)
 }
 
-// rowsOf are the rows of a field that a batch has.
-func (b *batch) rowsOf(field int) []int64 {
-	if len(b.picked) == 0 {
-		return b.indices
-	}
-	n := len(b.indices)
-	return b.picked[field*n : (field+1)*n]
-}
-
 // gather is a worker's copy.
 func (k *rows) gather(ctx context.Context, w *worker, b *batch, lo, hi int) error {
 	w.track.Begin(stats.Gather, b.sequence, b.indices[lo])
@@ -242,8 +238,7 @@ func (k *rows) copy(ctx context.Context, b *batch, lo, hi int) error {
 			parts = append(parts, slot[f.Offset:f.Offset+f.Spec.Bytes()])
 		}
 		first += len(rows.Specs)
-		from := b.rowsOf(i)
-		read := func(lo, hi int, dst []byte) error { return k.rows.CopyRows(ctx, i, from[lo:hi], dst) }
+		read := func(lo, hi int, dst []byte) error { return k.copyField(ctx, b, i, lo, hi, dst) }
 		if err := rows.Fill(parts, lo, hi, collate.Read(read)); err != nil {
 			return err
 		}

@@ -32,6 +32,9 @@ type generators struct {
 	others []rng.MT19937 // Python's, numpy's, and those of the user's objects; nil where nothing draws from them
 }
 
+// numpys is the place of numpy's generator among the others.
+const numpys = 1
+
 // which are some of a worker's generators.
 type which = draw.Drawn
 
@@ -80,7 +83,7 @@ func (g *generators) note(to *positions, some which) {
 func (g *generators) source(exps *draw.Answers) draw.Source {
 	from := draw.Source{MT: &g.mt, Exp: exps}
 	if g.others != nil {
-		from.Python, from.NumPy, from.Own = &g.others[0], &g.others[1], g.others[2:]
+		from.Python, from.NumPy, from.Own = &g.others[0], &g.others[numpys], g.others[2:]
 	}
 	return from
 }
@@ -434,7 +437,11 @@ func (r *Run) Resume(sequence int64, drawn []int64) error {
 		} else {
 			st.mt.Discard(drawn[w*each])
 			for k := range st.others {
-				if err := st.others[k].GoTo(drawn[w*each+1+k]); err != nil {
+				gauss := (*rng.MT19937).Gauss
+				if k == numpys {
+					gauss = (*rng.MT19937).NumPyGauss
+				}
+				if err := st.others[k].GoTo(drawn[w*each+1+k], gauss); err != nil {
 					return fmt.Errorf("stream %d: %w", w, err)
 				}
 			}

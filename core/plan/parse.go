@@ -3,6 +3,7 @@ package plan
 import (
 	"encoding/base64"
 	"math"
+	"slices"
 
 	"github.com/goloader/goloader/core/tensor"
 )
@@ -118,7 +119,11 @@ func source(n node) Source {
 	if _, ok := f.members["fields"]; ok && s.Kind == Scripted || s.Kind == Array {
 		list := f.get("fields")
 		for _, n := range list.list() {
-			s.Fields = append(s.Fields, field(n))
+			f := field(n)
+			if f.Program != nil && s.Kind == Array && slices.ContainsFunc(f.Program.Inputs, Input.isVector) {
+				n.fail("a vector where there is no script")
+			}
+			s.Fields = append(s.Fields, f)
 		}
 		if len(s.Fields) == 0 {
 			list.fail("want at least one field")
@@ -181,7 +186,7 @@ func field(n node) Field {
 	if _, ok := f.members["program"]; ok {
 		given := f.get("program")
 		made.Program = program(given, made.Spec)
-		if inputs := made.Program.Inputs; made.Ragged && len(inputs) != 1 {
+		if inputs := made.Program.Inputs; made.Ragged && (len(inputs) != 1 || inputs[0].isVector()) {
 			given.fail("%d inputs make an item of a ragged row", len(inputs))
 		}
 	}
@@ -354,7 +359,7 @@ func part(n node, plan *Plan) Part {
 		if _, ok := f.members["image"]; ok {
 			p.Image = image(f.get("image"))
 		}
-		p.Script = script(f.get("script"), p, len(plan.Source.Fields))
+		p.Script = script(f.get("script"), p, plan.Source)
 		f.done()
 		return p
 	}

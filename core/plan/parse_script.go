@@ -12,22 +12,33 @@ const (
 	opensMax     = 64
 	registersMax = 1 << 12
 	tablesMax    = 1 << 8
+	vectorsMax   = 1 << 20 // numbers of all vectors
 )
 
 // scriptParser knows what a script's registers are.
 type scriptParser struct{ script *Script }
 
-// script is one that makes samples of images, or of rows of so many fields, if there are any.
-func script(n node, p Part, fields int) *Script {
+// script is one that makes samples of images, or of rows of a source that has fields.
+func script(n node, p Part, from Source) *Script {
 	f := n.object()
-	s := &Script{}
+	s, fields := &Script{}, len(from.Fields)
 	sp := scriptParser{s}
 	for _, n := range f.get("files").list() {
 		s.Files = append(s.Files, n.int(0, math.MaxInt64))
 	}
 	s.Images = int(f.get("images").int(0, registersMax))
 	for _, n := range f.get("numbers").list() {
-		s.Numbers = append(s.Numbers, map[string]Type{"int": Int, "float": Float}[oneOf(n, "int", "float")])
+		s.Numbers = append(s.Numbers, numberType(n))
+	}
+	filled := 0
+	for _, n := range f.get("vectors").list() {
+		f := n.object()
+		made := Vector{numberType(f.get("type")), int(f.get("count").int(0, vectorsMax))}
+		if filled += made.Count; filled > vectorsMax {
+			n.fail("more than %d numbers in vectors", vectorsMax)
+		}
+		f.done()
+		s.Vectors = append(s.Vectors, made)
 	}
 	for _, n := range f.get("tables").list() {
 		s.Tables = append(s.Tables, numberTable(n))
@@ -49,8 +60,24 @@ func script(n node, p Part, fields int) *Script {
 			}
 			s.Rows = append(s.Rows, row)
 		}
-		if len(s.Rows) != fields {
-			rows.fail("%d rows a sample of %d fields", len(s.Rows), fields)
+		if want := len(from.Rows()); len(s.Rows) != want {
+			rows.fail("%d rows a sample, want %d", len(s.Rows), want)
+		}
+		for k, field := range from.Fields {
+			if field.Program == nil {
+				continue
+			}
+			for i, in := range field.Program.Inputs {
+				if in.Vector >= len(s.Vectors) {
+					n.fail("field %d is made of vector %d of %d", k, in.Vector, len(s.Vectors))
+				}
+				if !in.isVector() {
+					continue
+				}
+				if v := s.Vectors[in.Vector]; in.DType != v.Of.Spec().DType || in.Shape.Items() != v.Count {
+					n.fail("input %d of field %d is %s, its vector has %d numbers", i, k, in.Spec, v.Count)
+				}
+			}
 		}
 	}
 	s.First, s.Body = sp.block(f.get("first")), sp.block(f.get("body"))
@@ -68,9 +95,13 @@ func script(n node, p Part, fields int) *Script {
 	return s
 }
 
+func numberType(n node) Type {
+	return map[string]Type{"int": Int, "float": Float}[oneOf(n, "int", "float")]
+}
+
 func numberTable(n node) *Table {
 	f := n.object()
-	t := &Table{Of: map[string]Type{"int": Int, "float": Float}[oneOf(f.get("type"), "int", "float")]}
+	t := &Table{Of: numberType(f.get("type"))}
 	values := f.get("values")
 	t.Values = words(values)
 	if starts := f.get("starts"); !starts.isNull() {
@@ -163,6 +194,13 @@ func (p scriptParser) instruction(n node) (made Instruction) {
 			value.fail("it is of another type than number %d", let.Number)
 		}
 		made = let
+	case "fill":
+		fill := Fill{Vector: int(f.get("vector").int(0, int64(len(p.script.Vectors))-1))}
+		value := f.get("value")
+		if fill.Value = p.drawOr(value); fill.Value.Type() != p.script.Vectors[fill.Vector].Of {
+			value.fail("it is of another type than vector %d", fill.Vector)
+		}
+		made = fill
 	case "apply":
 		apply := Apply{From: p.image(f.get("from")), To: p.image(f.get("to")), Channels: channels(f.get("channels"))}
 		left := apply.Channels
@@ -304,7 +342,7 @@ var drawTypes = map[DrawKind]struct {
 	of     Type
 }{
 	TorchMultinomial: {floats: true, of: Int}, TorchUniform: {args: 2, of: Float},
-	PythonRandom: {of: Float}, PythonGauss: {of: Float}, NumPyRandom: {of: Float}, TorchRand: {of: Float},
+	PythonRandom: {of: Float}, PythonGauss: {of: Float}, TorchRand: {of: Float}, NumPyRandom: {of: Float}, NumPyGauss: {of: Float},
 	PythonBelow: {args: 1, of: Int}, NumPyBelow: {args: 1, of: Int}, TorchBelow: {args: 1, of: Int},
 	OwnRandom: {own: true, of: Float}, OwnBelow: {own: true, args: 1, of: Int},
 }

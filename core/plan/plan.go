@@ -98,7 +98,8 @@ type Field struct {
 	Program     *Program     // that makes a row, or each item of a ragged one; nil if it is one of the source's arrays
 }
 
-// Rows are the fields of an array source as they are read: in place of one with a program, its inputs.
+// Rows are the fields of an array source as they are read: in place of one with a program, its inputs, but for a
+// script's vectors.
 func (s Source) Rows() []Field {
 	var rows []Field
 	for _, f := range s.Fields {
@@ -106,8 +107,10 @@ func (s Source) Rows() []Field {
 			rows = append(rows, f)
 			continue
 		}
-		for _, spec := range f.Program.Inputs {
-			rows = append(rows, Field{Spec: spec, Stored: spec.DType, Ragged: f.Ragged})
+		for _, in := range f.Program.Inputs {
+			if !in.isVector() {
+				rows = append(rows, Field{Spec: in.Spec, Stored: in.DType, Ragged: f.Ragged})
+			}
 		}
 	}
 	return rows

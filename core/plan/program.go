@@ -11,11 +11,19 @@ import (
 // Program makes a row of a field of other rows: the inputs of a sample. Its values are numbered: the inputs, the constants,
 // the values that steps leave for others, and last the row.
 type Program struct {
-	Inputs    []tensor.Spec
+	Inputs    []Input
 	Constants []Const
 	Values    []tensor.Spec
 	Steps     []Step
 }
+
+// Input is rows of the source, or a script's vector.
+type Input struct {
+	tensor.Spec
+	Vector int // of Script.Vectors; -1 for rows
+}
+
+func (in Input) isVector() bool { return in.Vector >= 0 }
 
 // Const is the same for all samples. Its items are little endian, one after the other.
 type Const struct {
@@ -46,7 +54,11 @@ func program(n node, row tensor.Spec) *Program {
 	p := &Program{}
 	for _, n := range f.get("inputs").list() {
 		f := n.object()
-		p.Inputs = append(p.Inputs, spec(f, n))
+		in := Input{spec(f, n), -1}
+		if vector := f.get("vector"); !vector.isNull() {
+			in.Vector = int(vector.int(0, registersMax-1))
+		}
+		p.Inputs = append(p.Inputs, in)
 		f.done()
 	}
 	for _, n := range f.get("constants").list() {
@@ -97,13 +109,21 @@ func shape(n node) tensor.Shape {
 
 // Of is the type of a value, the row's being the last.
 func (p *Program) Of(value int, row tensor.Spec) tensor.Spec {
-	for _, specs := range [][]tensor.Spec{p.Inputs, p.constants(), p.Values} {
+	for _, specs := range [][]tensor.Spec{p.inputs(), p.constants(), p.Values} {
 		if value < len(specs) {
 			return specs[value]
 		}
 		value -= len(specs)
 	}
 	return row
+}
+
+func (p *Program) inputs() []tensor.Spec {
+	specs := make([]tensor.Spec, len(p.Inputs))
+	for i, in := range p.Inputs {
+		specs[i] = in.Spec
+	}
+	return specs
 }
 
 func (p *Program) constants() []tensor.Spec {

@@ -7,13 +7,14 @@ import "github.com/goloader/goloader/core/tensor"
 //
 // Images and numbers are registers. Image k of the first len(Opens) is what Opens[k] reads; others are made of these.
 //
-// Of a source with Fields, samples are rows of these in place of images: Rows says which, and there is no Body.
+// Of a source with Fields, samples are made of its Rows in place of images: Rows here says of which, and there is no Body.
 type Script struct {
 	Files   []int64 // how many files each of the source's lists has, which follow one another
 	Opens   []Open
-	Rows    []Expr // of each field of the source, which row a sample has
+	Rows    []Expr // of each of the source's Rows, which one a sample has
 	Images  int    // registers
 	Numbers []Type // registers
+	Vectors []Vector
 	Tables  []*Table
 	First   []Instruction
 	Body    []Instruction
@@ -21,6 +22,12 @@ type Script struct {
 	Columns []int // numbers that each sample has, beside its images: registers
 	// Generators are how many of the user's own objects are drawn from, beside a worker's three: each a random.Random.
 	Generators int
+}
+
+// Vector is numbers that a sample's fields are made of, all of a type.
+type Vector struct {
+	Of    Type
+	Count int
 }
 
 // GeneratorsMax is the most that a script draws from beside a worker's three.
@@ -82,6 +89,12 @@ type Let struct {
 	Value  Expr
 }
 
+// Fill sets the numbers of a vector, one after the other: each is drawn, or computed, by itself.
+type Fill struct {
+	Vector int
+	Value  Expr
+}
+
 // Apply transforms an image: To becomes what Transforms make of From.
 type Apply struct {
 	From, To   int
@@ -99,6 +112,7 @@ type If struct {
 type Fail struct{}
 
 func (Let) instruction()   {}
+func (Fill) instruction()  {}
 func (Apply) instruction() {}
 func (If) instruction()    {}
 func (Fail) instruction()  {}
@@ -135,7 +149,7 @@ type Lookup struct {
 	Of    Type
 }
 
-// Draw is a random number. It stands alone in a Let, so that the order of draws is that of instructions.
+// Draw is a random number. It stands alone in a Let or a Fill, so that the order of draws is that of instructions.
 type Draw struct {
 	Kind      DrawKind
 	Generator int // of Script.Generators, for the draws from these
@@ -197,6 +211,7 @@ const (
 	PythonGauss  DrawKind = "python.gauss"     // random.gauss(0, 1)
 	NumPyRandom  DrawKind = "numpy.random"     // numpy.random.random()
 	NumPyBelow   DrawKind = "numpy.randint"    // of range(n)
+	NumPyGauss   DrawKind = "numpy.gauss"      // numpy.random.standard_normal()
 	TorchRand    DrawKind = "torch.rand"       // torch.rand(1).item()
 	TorchBelow   DrawKind = "torch.randint"    // torch.randint(n, (1,)).item()
 	TorchUniform DrawKind = "torch.uniform"    // torch.empty(1).uniform_(low, high).item(), of two numbers

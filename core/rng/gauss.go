@@ -9,7 +9,9 @@ import (
 )
 
 // The random module makes two normal deviates at once, of two floats, and keeps the second one for the next call (gauss in
-// Lib/random.py). Here it is kept where torch's generators have theirs, so that it goes with a state in torch's form:
+// Lib/random.py); so does numpy's old generator, of the first two that are good for it (legacy_gauss in
+// numpy/random/src/legacy/legacy-distributions.c). Here it is kept where torch's generators have theirs, so that it goes with a
+// state in torch's form:
 //
 //	0  float64 the spare deviate
 //	8  byte    1 if there is one
@@ -23,23 +25,52 @@ const (
 const (
 	placeBits   = 40
 	placeMask   = 1<<placeBits - 1
-	spareWords  = 4             // that two floats take
+	spareWords  = 4             // that two floats take, the last ones before it was made
 	spareBehind = 1<<22 - 1     // it came with the state
 	noPlace     = math.MinInt64 // of a spare deviate that came with the state
 )
 
 // Gauss draws as random.gauss(0, 1) does. The logarithm and the like are the C library's, which are Python's.
 func (m *MT19937) Gauss() float64 {
-	if m.normal[spareThere] != 0 {
-		z := math.Float64frombits(binary.LittleEndian.Uint64(m.normal[spareValue:]))
-		m.clearSpare()
+	if z, ok := m.takeSpare(); ok {
 		return z
 	}
 	angle := float64(m.Random() * (2 * math.Pi))
 	radius := math.Sqrt(float64(-2 * libm.Log(1-m.Random())))
-	binary.LittleEndian.PutUint64(m.normal[spareValue:], math.Float64bits(float64(libm.Sin(angle)*radius)))
-	m.normal[spareThere], m.spareAt = 1, m.Drawn()
+	m.keepSpare(float64(libm.Sin(angle) * radius))
 	return float64(libm.Cos(angle) * radius)
+}
+
+// NumPyGauss draws as numpy.random.standard_normal() does, of numpy's old generator. The conversions keep Go from fusing.
+func (m *MT19937) NumPyGauss() float64 {
+	if z, ok := m.takeSpare(); ok {
+		return z
+	}
+	for {
+		x := float64(2*m.Random()) - 1
+		y := float64(2*m.Random()) - 1
+		r := float64(x*x) + float64(y*y)
+		if r >= 1 || r == 0 {
+			continue
+		}
+		factor := math.Sqrt(float64(-2*libm.Log(r)) / r)
+		m.keepSpare(float64(factor * x))
+		return float64(factor * y)
+	}
+}
+
+func (m *MT19937) takeSpare() (z float64, ok bool) {
+	if m.normal[spareThere] == 0 {
+		return 0, false
+	}
+	z = math.Float64frombits(binary.LittleEndian.Uint64(m.normal[spareValue:]))
+	m.clearSpare()
+	return z, true
+}
+
+func (m *MT19937) keepSpare(z float64) {
+	binary.LittleEndian.PutUint64(m.normal[spareValue:], math.Float64bits(z))
+	m.normal[spareThere], m.spareAt = 1, m.Drawn()
 }
 
 func (m *MT19937) clearSpare() {
@@ -52,7 +83,7 @@ func (m *MT19937) TakeSpare(from *MT19937) {
 	m.normal, m.spareAt = from.normal, noPlace
 }
 
-// Place says where Python's generator stands, for GoTo; negative if that is not known.
+// Place says where Python's or numpy's generator stands, for GoTo; negative if that is not known.
 func (m *MT19937) Place() int64 {
 	drawn := m.Drawn()
 	switch {
@@ -66,8 +97,8 @@ func (m *MT19937) Place() int64 {
 	return drawn | (drawn-m.spareAt+1)<<placeBits
 }
 
-// GoTo puts a generator that stands where it was loaded or seeded to a place.
-func (m *MT19937) GoTo(place int64) error {
+// GoTo puts a generator that stands where it was loaded or seeded to a place. Its normal deviates are drawn by gauss.
+func (m *MT19937) GoTo(place int64, gauss func(m *MT19937) float64) error {
 	drawn, since := place&placeMask, place>>placeBits
 	switch {
 	case place < 0:
@@ -85,7 +116,7 @@ func (m *MT19937) GoTo(place int64) error {
 	default:
 		m.clearSpare()
 		m.Discard(drawn - (since - 1) - spareWords)
-		m.Gauss()
+		gauss(m)
 		m.Discard(since - 1)
 	}
 	return nil

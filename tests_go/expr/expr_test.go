@@ -35,7 +35,8 @@ func whole(value int, shape tensor.Shape) plan.Place {
 func made(t *testing.T, samples int, row tensor.Spec, p *plan.Program, memories ...[]byte) (*expr.Source, error) {
 	t.Helper()
 	var inner []array.Field
-	for k, spec := range p.Inputs {
+	for k, in := range p.Inputs {
+		spec := in.Spec
 		strides := []int{spec.Bytes()}
 		for _, stride := range whole(0, spec.Shape).Strides {
 			strides = append(strides, stride*spec.DType.Size())
@@ -47,7 +48,7 @@ func made(t *testing.T, samples int, row tensor.Spec, p *plan.Program, memories 
 	rows, err := array.New(samples, inner)
 	require.NoError(t, err)
 	t.Cleanup(rows.Close)
-	return expr.New([]plan.Field{{Spec: row, Program: p}}, rows)
+	return expr.New([]plan.Field{{Spec: row, Program: p}}, rows, nil, 0)
 }
 
 func int64s(numbers ...int64) []byte {
@@ -103,7 +104,7 @@ func TestAProgramMakesWhatItsStepsSay(t *testing.T) {
 	for range 60 {
 		samples := 1 + random.IntN(400)
 		values := make([]tensor.Spec, random.IntN(4))
-		p := &plan.Program{Inputs: []tensor.Spec{row, row}, Values: values}
+		p := &plan.Program{Inputs: []plan.Input{{Spec: row, Vector: -1}, {Spec: row, Vector: -1}}, Values: values}
 		constant := make([]int64, 35)
 		for i := range constant {
 			constant[i] = int64(random.Uint64())
@@ -156,10 +157,56 @@ func TestAProgramMakesWhatItsStepsSay(t *testing.T) {
 func one(op string, watch bool, from []tensor.DType) *plan.Program {
 	p := &plan.Program{Steps: []plan.Step{{Op: op, Watch: watch, Into: plan.Place{Value: len(from)}}}}
 	for k, dtype := range from {
-		p.Inputs = append(p.Inputs, of(dtype))
+		p.Inputs = append(p.Inputs, plan.Input{Spec: of(dtype), Vector: -1})
 		p.Steps[0].From = append(p.Steps[0].From, plan.Place{Value: k})
 	}
 	return p
+}
+
+// A script says which rows a sample is made of, each input's by itself, and has vectors of numbers for it.
+func TestRowsAndVectorsThatAScriptSays(t *testing.T) {
+	const samples, rows, before = 5000, 7, 3
+	pair := of(tensor.Int64, 2)
+	inner, err := array.New(array.Named, []array.Field{
+		{Row: of(tensor.Int64), Arrays: []array.Array{{Data: unsafe.Pointer(unsafe.SliceData(int64s(1, 2, 3))), Rows: 3, Strides: []int{8}}}},
+		{Row: pair, Arrays: []array.Array{{
+			Data: unsafe.Pointer(unsafe.SliceData(int64s(10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120, 130, 140))), Rows: rows,
+			Strides: []int{16, 8},
+		}}},
+	})
+	require.NoError(t, err)
+	t.Cleanup(inner.Close)
+	sum := &plan.Program{
+		Inputs: []plan.Input{{Spec: of(tensor.Int64, 1), Vector: 1}, {Spec: pair, Vector: -1}, {Spec: pair, Vector: 0}},
+		Values: []tensor.Spec{pair},
+		Steps: []plan.Step{
+			{Op: "add", Shape: tensor.Shape{2}, Into: whole(3, pair.Shape), From: []plan.Place{{Value: 0, Strides: []int{0}}, whole(1, pair.Shape)}},
+			{Op: "add", Shape: tensor.Shape{2}, Into: whole(4, pair.Shape), From: []plan.Place{whole(3, pair.Shape), whole(2, pair.Shape)}},
+		},
+	}
+	s, err := expr.New([]plan.Field{{Spec: of(tensor.Int64)}, {Spec: pair, Program: sum}}, inner,
+		[]plan.Vector{{Of: plan.Int, Count: 2}, {Of: plan.Int, Count: 1}}, before)
+	require.NoError(t, err)
+
+	drawn := expr.Drawn{Samples: samples, Rows: make([]int64, 2*samples)}
+	var firsts, sums []int64
+	for k := range int64(samples) {
+		drawn.Rows[k], drawn.Rows[samples+k] = k%3, k*k%rows
+		drawn.Numbers = append(drawn.Numbers, 0, 0, 0, uint64(k), uint64(2*k), uint64(1000*k))
+		firsts = append(firsts, 1+k%3)
+		for i := range int64(2) {
+			sums = append(sums, 1000*k+10+20*(k*k%rows)+10*i+k+i*k)
+		}
+	}
+	for _, span := range [][2]int{{0, samples}, {0, 1}, {17, 18}, {17, samples - 3}} {
+		lo, hi := span[0], span[1]
+		got := make([]byte, 8*(hi-lo))
+		require.NoError(t, s.CopyDrawn(t.Context(), 0, drawn, lo, hi, got))
+		require.Equal(t, int64s(firsts[lo:hi]...), got)
+		got = make([]byte, 16*(hi-lo))
+		require.NoError(t, s.CopyDrawn(t.Context(), 1, drawn, lo, hi, got))
+		require.Equal(t, int64s(sums[2*lo:2*hi]...), got)
+	}
 }
 
 // Where numpy, torch or Python would warn or fail, the samples are left to them.

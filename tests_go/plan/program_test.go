@@ -13,7 +13,7 @@ import (
 const computed = `{"version": 1,
  "source": {"kind": "array", "fields": [{"dtype": "float32", "shape": [2, 3], "stored": "float32", "ragged": false,
    "views": [{"skip": 0, "drop": 0, "front": "", "back": "", "layout": {"kind": "stack"}}],
-   "program": {"inputs": [{"dtype": "int64", "shape": [3, 2]}],
+   "program": {"inputs": [{"dtype": "int64", "shape": [3, 2], "vector": null}],
      "constants": [{"dtype": "float32", "shape": [], "data": "AACAPw=="}],
      "values": [{"dtype": "float32", "shape": [3, 2]}],
      "steps": [
@@ -52,6 +52,7 @@ func TestAProgramThatReachesBeyondItsValuesIsRefused(t *testing.T) {
 		{`"AACAPw=="`, `"?"`},
 		{`"watch": true`, `"watch": 1`},
 		{`"ragged": false`, `"ragged": true`},
+		{`"vector": null`, `"vector": 0`},
 	} {
 		text := strings.Replace(computed, c[0], c[1], 1)
 		require.NotEqual(t, computed, text, c[0])

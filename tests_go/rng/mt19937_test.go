@@ -269,23 +269,38 @@ func TestPythonsNormalDeviatesAreItsOwn(t *testing.T) {
 	}
 }
 
+// numpys are what numpy.random.seed(7) and numpy.random.standard_normal() give first, by numpy 2.4.
+var numpys = []float64{
+	0x1.b0c64ae2deb29p0, -0x1.dd1eafa1d414dp-2, 0x1.0cdcdf34c3aedp-5,
+	0x1.a14bf2d03adc9p-2, -0x1.93edb81e0483fp-1, 0x1.0ebd202837d2fp-9,
+}
+
+func TestNumPysNormalDeviatesAreItsOwn(t *testing.T) {
+	mt := rng.New(7)
+	for _, want := range numpys {
+		require.Equal(t, want, mt.NumPyGauss())
+	}
+}
+
 // A place says all of a generator, wherever it stands between its deviates.
 func TestAGeneratorGoesToAPlace(t *testing.T) {
-	for steps := range 40 {
-		var mt, other rng.MT19937
-		mt.SeedPython(7)
-		other.SeedPython(7)
-		for k := range steps {
-			if k%3 == 1 {
-				mt.Random()
-			} else {
-				mt.Gauss()
+	for _, gauss := range []func(*rng.MT19937) float64{(*rng.MT19937).Gauss, (*rng.MT19937).NumPyGauss} {
+		for steps := range 40 {
+			var mt, other rng.MT19937
+			mt.SeedPython(7)
+			other.SeedPython(7)
+			for k := range steps {
+				if k%3 == 1 {
+					mt.Random()
+				} else {
+					gauss(&mt)
+				}
 			}
-		}
-		require.NoError(t, other.GoTo(mt.Place()))
-		require.Equal(t, mt.Place(), other.Place())
-		for range 3 {
-			require.Equal(t, mt.Gauss(), other.Gauss(), steps)
+			require.NoError(t, other.GoTo(mt.Place(), gauss))
+			require.Equal(t, mt.Place(), other.Place())
+			for range 3 {
+				require.Equal(t, gauss(&mt), gauss(&other), steps)
+			}
 		}
 	}
 }
@@ -302,6 +317,6 @@ func TestADeviateGoesWithAState(t *testing.T) {
 	require.Equal(t, deviates[1], other.Gauss())
 	require.Equal(t, int64(0), other.Place())
 	fresh.SeedPython(7)
-	require.Error(t, fresh.GoTo(place))
-	require.Error(t, fresh.GoTo(-1))
+	require.Error(t, fresh.GoTo(place, (*rng.MT19937).Gauss))
+	require.Error(t, fresh.GoTo(-1, (*rng.MT19937).Gauss))
 }

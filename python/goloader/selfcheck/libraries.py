@@ -17,11 +17,11 @@ from .._native import LIBRARY
 # How people call them, by the first part of a behaviour's name.
 NAMES = {
     "pillow": "Pillow", "torch": "torch", "torchvision": "torchvision", "opencv": "OpenCV", "scipy": "SciPy",
-    "soundfile": "soundfile",
+    "soundfile": "soundfile", "numpy": "numpy",
 }  # fmt: skip
 _MODULES = {
     "pillow": "PIL", "torch": "torch", "torchvision": "torchvision", "opencv": "cv2", "scipy": "scipy",
-    "soundfile": "soundfile",
+    "soundfile": "soundfile", "numpy": "numpy",
 }  # fmt: skip
 _ABOUT_PROCESSORS = ("flags", "Features", "model")  # lines of /proc/cpuinfo
 _CODECS = ("libjpeg", "libz", "libwebp", "libtiff")  # that Pillow decodes with

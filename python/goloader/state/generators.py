@@ -127,25 +127,31 @@ class Twins:
         self._twins: dict[int, Twin] = {}
 
     def settle(self, states: Processes, places: NDArray[np.int64]) -> None:
-        """The random module's second normal deviate becomes what it is at a place (core/rng/gauss.go) behind these."""
+        """The second normal deviates of the random module's and of numpy's generator become what they are at a place
+        (core/rng/gauss.go) behind these."""
         for name, state, place in zip(states.names, states.data, places.tolist(), strict=False):
             since = place >> _PLACE_BITS
-            if (
-                name != "random"
-                or since == _GAUSS_BEFORE
-                or (since == 0 and getattr(random._inst, "gauss_next", None) is None)
-            ):
+            if name == "torch" or since == _GAUSS_BEFORE or (since == 0 and not state[_GAUSS_AT + 8]):
                 continue
-            gauss: Any = None
+            before = words_of(place) - (since - 1) - _GAUSS_WORDS
+            if name == "random":
+                gauss: Any = None
+                if since:
+                    twin: Any = random.Random()
+                    twin.setstate((3, (*_words_in(state).tolist(), _place_in(state)), None))
+                    twin.getrandbits(32 * before)
+                    twin.gauss(0.0, 1.0)
+                    gauss = twin.gauss_next
+                random._inst.gauss_next = gauss  # type: ignore[attr-defined]
+                continue
+            spare: Any = _NO_GAUSS
             if since:
-                twin: Any = random.Random()
-                words = state[24:_GAUSS_AT].view(np.uint64).astype(np.uint32).tolist()
-                twin.setstate((3, (*words, int(state[16:24].view(np.uint64)[0])), None))
-                before = words_of(place) - (since - 1) - _GAUSS_WORDS
-                twin.getrandbits(32 * before)
-                twin.gauss(0.0, 1.0)
-                gauss = twin.gauss_next
-            random._inst.gauss_next = gauss  # type: ignore[attr-defined]
+                numpys = np.random.RandomState()
+                numpys.set_state(("MT19937", _words_in(state), _place_in(state)))
+                numpys.bytes(4 * before)
+                numpys.standard_normal()
+                spare = numpys.get_state()[3:]
+            np.random.set_state((*np.random.get_state()[:3], *spare))  # type: ignore[arg-type]
 
     def take(self, states: Processes, counts: NDArray[np.int64]) -> Processes:
         """Draws so many words of each; gives the states that they follow: `states`, if no other thread drew since."""
@@ -180,8 +186,8 @@ class Processes:
     """States of a process's generators, Mersenne Twisters all of them, each in the form of torch.get_rng_state().
 
     objects  generators of the user's own objects, behind those of the process
-    data     [generators, 5056] uint8
-    gauss   the second normal deviate that numpy's keeps beside; the random module's is in `data` (core/rng/gauss.go)
+    data     [generators, 5056] uint8; the second normal deviates of the random module's and of numpy's are in them
+             (core/rng/gauss.go)
     """
 
     def __init__(
@@ -192,7 +198,6 @@ class Processes:
     ) -> None:
         """Those of this process and moment, if no `data` are given."""
         self.names, self.objects = tuple(names), tuple(objects)
-        self.gauss: Any = _NO_GAUSS
         count = len(self.names) + len(self.objects)
         self.data = np.empty((count, _STATE_BYTES), np.uint8) if data is None else data
         if data is None:
@@ -216,7 +221,7 @@ class Processes:
         """Those that capture(PROCESS) gave."""
         made = cls.empty()
         for number, name in enumerate(PROCESS):
-            made._take(number, name, states[name])
+            made.data[number] = _AS_TORCH[name](states[name])
         return made
 
     @property
@@ -232,21 +237,14 @@ class Processes:
 
     def with_objects(self, own: Processes) -> Processes:
         """The same, and behind them those of objects."""
-        made = Processes(self.names, np.concatenate((self.data, own.data)), own.objects)
-        made.gauss = self.gauss
-        return made
+        return Processes(self.names, np.concatenate((self.data, own.data)), own.objects)
 
     def capture(self) -> None:
         """Takes over those of this process."""
         for number, name in enumerate(self.names):
-            self._take(number, name, _GET[name]())
+            self.data[number] = _AS_TORCH[name](_GET[name]())
         for number, each in enumerate(self.objects, len(self.names)):
             self.data[number] = _of_python(each.getstate())
-
-    def _take(self, number: int, name: str, state: Any) -> None:
-        self.data[number] = _AS_TORCH[name](state)
-        if name == "numpy":
-            self.gauss = state[3:]
 
     def put(self) -> None:
         """Puts this process's generators into them."""
@@ -254,13 +252,12 @@ class Processes:
             if of == "torch":
                 torch.set_rng_state(torch.from_numpy(state))
                 continue
-            words = state[24 : 24 + 8 * 624].view(np.uint64).astype(np.uint32)
-            at = int(state[16:24].view(np.uint64)[0])
+            words, at, gauss = _words_in(state), _place_in(state), _gauss_of(state)
             if of == "numpy":
-                np.random.set_state(("MT19937", words, at, *self.gauss))
+                np.random.set_state(("MT19937", words, at, *(_NO_GAUSS if gauss is None else (1, gauss))))
             else:
                 generator: Any = random if of == "random" else of
-                generator.setstate((3, (*words.tolist(), at), _gauss_of(state)))
+                generator.setstate((3, (*words.tolist(), at), gauss))
 
 
 _NO_GAUSS = (0, 0.0)
@@ -270,24 +267,37 @@ _GAUSS_AT = 24 + 8 * 624  # behind the words: the deviate, and a byte that says 
 def _of_python(state: Any) -> NDArray[np.uint8]:
     """random.getstate() in the form of torch's."""
     _, words, gauss = state
-    made = _as_torch(np.array(words[:-1], np.uint32), words[-1])
-    if gauss is not None:
-        made[_GAUSS_AT : _GAUSS_AT + 8].view(np.float64)[:] = gauss
-        made[_GAUSS_AT + 8] = 1
-    return made
+    return _as_torch(np.array(words[:-1], np.uint32), words[-1], gauss)
+
+
+def _of_numpy(state: Any) -> NDArray[np.uint8]:
+    """numpy.random.get_state() in the form of torch's."""
+    _, words, at, has_gauss, gauss = state
+    return _as_torch(words, at, gauss if has_gauss else None)
+
+
+def _words_in(state: NDArray[np.uint8]) -> NDArray[np.uint32]:
+    return state[24:_GAUSS_AT].view(np.uint64).astype(np.uint32)
+
+
+def _place_in(state: NDArray[np.uint8]) -> int:
+    return int(state[16:24].view(np.uint64)[0])
 
 
 def _gauss_of(state: NDArray[np.uint8]) -> float | None:
-    """The second normal deviate of the random module's generator."""
+    """The second normal deviate of the random module's generator, or of numpy's."""
     return float(state[_GAUSS_AT : _GAUSS_AT + 8].view(np.float64)[0]) if state[_GAUSS_AT + 8] else None
 
 
-def _as_torch(words: NDArray[np.uint32], at: int) -> NDArray[np.uint8]:
+def _as_torch(words: NDArray[np.uint32], at: int, gauss: float | None) -> NDArray[np.uint8]:
     """The state of a Mersenne Twister that draws words[at] next, in the form of torch's."""
     state = np.zeros(_STATE_BYTES, np.uint8)
     state[8:16].view(np.int32)[:] = len(words) + 1 - at, 1
     state[16:24].view(np.uint64)[:] = at
     state[24 : 24 + 8 * len(words)].view(np.uint64)[:] = words
+    if gauss is not None:
+        state[_GAUSS_AT : _GAUSS_AT + 8].view(np.float64)[:] = gauss
+        state[_GAUSS_AT + 8] = 1
     return state
 
 
@@ -415,7 +425,7 @@ def _get_numpy() -> Any:
 _AS_TORCH: dict[str, Callable[[Any], Any]] = {
     "torch": plain,
     "random": _of_python,
-    "numpy": lambda state: _as_torch(*state[1:3]),
+    "numpy": _of_numpy,
 }
 
 

@@ -590,8 +590,6 @@ class PrefetchingIterator(_NativeIterator):
         self._alone = core.plan.after is not None or called
         # The states that worker_init_fn left.
         self._seeded = {} if seeded is None else dict(enumerate(seeded.states))
-        # What each worker's generator of numpy's keeps beside its words.
-        self._gausses: dict[int, Any] = {}
         self._finisher: Finisher | None = None
         if core.plan.after is not None:
             self._finisher = Finisher(
@@ -634,7 +632,6 @@ class PrefetchingIterator(_NativeIterator):
                 begun = Processes.of_worker(int(self._base_seed), number, seed)
                 if number in self._seeded:
                     begun = Processes.of(self._seeded[number])
-                    self._gausses.setdefault(number, begun.gauss)
                 run.set_states(number, begun.with_objects(self._own_states))
         return run
 
@@ -647,13 +644,9 @@ class PrefetchingIterator(_NativeIterator):
         if not self._samples.unchanged(self._dataset):  # a worker of torch's would ask the one that it was begun with
             why = "a sample of this batch is left to its code, and it was changed since the workers began"
             return None, RuntimeError(f"goloader: {type(self._dataset).__qualname__}: {why}")
-        number = self._received % self._num_workers
-        states.gauss = self._gausses.get(number, states.gauss)
         with untouched(objects=self._objects):
             states.put()
-            made = super()._made_by_code(task, states)
-        self._gausses[number] = states.gauss
-        return made
+            return super()._made_by_code(task, states)
 
     def _reset(self, loader: Any, first_iter: bool = False) -> None:
         resumed = self._resumed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -134,10 +135,13 @@ class Writer:
         (given,) = self._steps[0].operands
         return "cast" if given.is_whole and castable(items.dtype, given.dtype) else ""
 
-    def finished(self, items: Items, item: tuple[int, ...] | None = None) -> Program:
+    def finished(
+        self, items: Items, item: tuple[int, ...] | None = None, vectors: Sequence[int | None] | None = None
+    ) -> Program:
         """The program that makes a row of these items.
 
-        item  the shape of the only input's items, each of which it makes an item of: of a row that has any number
+        item     the shape of the only input's items, each of which it makes an item of: of a row that has any number
+        vectors  of a script's, which one each input is; None for rows
         """
         if not (items.is_whole and items.room == _VALUE and items.shape == self._values[items.number][1]):
             items = self.step("copy", (items,), items.dtype)
@@ -154,7 +158,10 @@ class Writer:
             return {"value": number(of), "offset": of.offset, "strides": list(strides)}
 
         plan = {
-            "inputs": [_spec(dtype, shape if item is None else item) for dtype, shape in self.inputs],
+            "inputs": [
+                _spec(dtype, shape if item is None else item) | {"vector": vector}
+                for (dtype, shape), vector in zip(self.inputs, vectors or [None] * len(self.inputs), strict=True)
+            ],
             "constants": [
                 _spec(each.dtype.name, each.shape) | {"data": base64.b64encode(each.tobytes()).decode("ascii")}
                 for each in self._constants

@@ -70,7 +70,7 @@ class Leaf:
     def __init__(self, node: Computed) -> None:
         self._node = node
         self.writer = Writer()
-        self.inputs: list[Input] = []
+        self.inputs: list[Any] = []  # Input, or what has its `base` too
         self._arithmetic = Arithmetic(self.writer)
         self._known: dict[Expression, Any] = {}
 

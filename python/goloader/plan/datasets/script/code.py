@@ -626,7 +626,9 @@ def drawn_by(called: Any) -> str | None:
 
 
 _PYTHON = {"uniform", "randint", "randrange", "choice", "choices", "gauss", "shuffle"}
-_NUMPY = {"rand", "random", "random_sample", "uniform", "randint", "choice"}
+_NUMPY = {
+    "rand", "random", "random_sample", "uniform", "randint", "choice", "randn", "standard_normal", "normal",
+}  # fmt: skip
 
 
 def _python() -> Any:

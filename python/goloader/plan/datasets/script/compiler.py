@@ -70,7 +70,7 @@ from .instructions import flat, generators_of, registers_in, split
 from .looking import looked, looks_of
 from .making import picture_of
 from .memory import Memory
-from .numbers import INDEX, Number
+from .numbers import INDEX, Number, Vector
 from .opening import Opened
 from .picture import Picture, tail_of_both
 from .reckoning import dimensions, dtypes, items_of, mode_compared, number_of
@@ -108,7 +108,7 @@ class Compiler:
         self._first: list[Any] = []
         self.body: list[Any] = []
         self.into = self.body
-        self.drawn: dict[int, Number | Expression] = {}
+        self.drawn: dict[int, Number | Vector | Expression] = {}
         # Of what was drawn of a list of things: the places.
         self.places: dict[int, list[Number]] = {}
         self.branches: dict[int, tuple[list[Any], list[Any]] | bool] = {}
@@ -160,6 +160,7 @@ class Compiler:
         self.marks: dict[int, bytes] = {}
         self._columns: list[int] = []
         self._registers: list[str] = []
+        self._vectors: list[tuple[str, int]] = []
         self.number_tables: list[tables.Kept] = []
         self.table_count = 0
         self.table_numbers: dict[Any, int | None] = {}
@@ -493,7 +494,11 @@ class Compiler:
         self._registers.append(kind)
         return len(self._registers) - 1
 
-    # Tables
+    def fill(self, value: Any, kind: str, count: int) -> int:
+        """A vector whose numbers are set now, each by itself."""
+        self._vectors.append((numbers.register_of(kind), count))
+        self.into.append({"do": "fill", "vector": len(self._vectors) - 1, "value": value})
+        return len(self._vectors) - 1
 
     # Numbers
 
@@ -744,6 +749,7 @@ class Compiler:
             "generators": len(self.objects),
             "images": self._images,
             "numbers": self._registers,
+            "vectors": [{"type": kind, "count": count} for kind, count in self._vectors],
             "tables": [table for each in self.number_tables for table in each.found.tables],
             "opens": [
                 {

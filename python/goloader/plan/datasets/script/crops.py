@@ -37,14 +37,14 @@ from ...bytecode import (
     parts_of,
 )
 from ...rows import Field
-from ..arithmetic import Value
+from ..arithmetic import Value, kind_of
 from ..array_files import WavAhead
 from ..bases import Base, like
 from ..computed import AnyLength, Computed
 from ..sounds import reader_of
 from . import numbers
-from .numbers import Number
-from .wholes import All, Whole, WholeLeaf, WindowLeaf, varies
+from .numbers import Number, Vector
+from .wholes import All, RowsInput, Whole, WholeLeaf, WindowLeaf, varies
 
 if TYPE_CHECKING:
     from .compiler import Compiler
@@ -89,7 +89,7 @@ class Crops(Computed):
 
     c       the compiler
     fields  that the core makes
-    places  which row of each a sample has
+    places  which row a sample has of each array that they are made of
     examples  of each one
     """
 
@@ -236,6 +236,23 @@ class Crops(Computed):
         """What does not hold for a sample leaves it to the user's code."""
         for each in holds:
             self.c.into.append({"do": "if", "condition": each, "then": [], "else": [{"do": "fail"}]})
+
+    def shape(self, of: Expression) -> tuple[int, ...] | None:
+        """A size, an int or several, that is the same for all samples; None for another."""
+        try:
+            value = WindowLeaf(self).value(of)
+        except UnreadableError:
+            return None
+        several = value if isinstance(value, list) else [value]
+        if not all(isinstance(each, Value) and each.constant for each in several):
+            return None
+        found = [each.sample for each in several]
+        if not isinstance(value, list) and isinstance(value.sample, tuple | list):
+            found = [*value.sample]
+        if any(type(each) is not int or each < 0 for each in found):
+            return None
+        self.c.account(of)
+        return tuple(found)
 
     # Crops
 
@@ -402,12 +419,15 @@ class Crops(Computed):
         leaf = WindowLeaf(self)
         try:
             value = leaf.value(of)
-            if leaf.whole is None:  # its rate, or its length
+            if isinstance(value, Value) and value.constant:  # its rate, or its length
                 return None
             leaf.give(of, value)
-            if leaf.kind == "list" or len(leaf.inputs) != 1:
+            read = [each for each in leaf.inputs if isinstance(each, RowsInput)]
+            if not read and kind_of(leaf.sample) == "number":
+                return None
+            if leaf.kind == "list" or not leaf.inputs:
                 raise UnreadableError(f"gives {of}", of)
-            row = self._row(leaf)
+            rows = list(map(self._row, read))
             field = leaf.field(len(self.fields))
         except UnreadableError:
             with suppress(UnreadableError):
@@ -418,15 +438,17 @@ class Crops(Computed):
             raise
         self.c.account(of)
         self.fields.append(field)
-        self._read.append(leaf.whole.base)
-        self.places.append(row)
+        self._read += [each.base for each in read]
+        self.places += rows
         self.examples.append(leaf.sample)
         return len(self.fields) - 1
 
     def _takes_rows(self, of: Expression) -> bool:
-        """Whether it is made of items of arrays."""
+        """Whether it is made of items of arrays, or of arrays that are drawn."""
         for part in parts_of(of):
             item = self.c.drawn.get(part.number) if isinstance(part, Drawn) else part
+            if isinstance(item, Vector):
+                return True
             if isinstance(item, Item) and varies(item.key) and self._array(item.owner) is not None:
                 return True
         return False
@@ -441,10 +463,9 @@ class Crops(Computed):
         """Whether a call reads a sound."""
         return reader_of(self.c.function(call.function)) is not None
 
-    def _row(self, leaf: WindowLeaf) -> Number:
+    def _row(self, read: RowsInput) -> Number:
         """Where its first item is among those of all arrays."""
-        c, whole, crop = self.c, leaf.whole, leaf.crop
-        assert whole is not None
+        c, whole, crop = self.c, read.whole, read.crop
         begin = whole.begin(self)
         if crop is None:
             return c.let(begin.json, "int")

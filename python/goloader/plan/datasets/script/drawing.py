@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from ...bytecode import Call, Choice, Drawn, Expression, Item, UnreadableError
+from ...bytecode import Call, Choice, Display, Drawn, Expression, Item, UnreadableError
 from . import numbers
 from .code import CHOSEN_MAX
 from .images import bind
-from .numbers import Number
+from .numbers import Number, Vector
 from .rows import Place, count_of, lists_of
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def draw(c: Compiler, drawn: Drawn) -> None:
-    """What a call draws: a number, or an item of what it draws of. Raises UnreadableError."""
+    """What a call draws: a number, several, or an item of what it draws of. Raises UnreadableError."""
     call = drawn.call
     assert isinstance(call, Call)
     name = c.own.drawn(call)
@@ -37,7 +37,7 @@ def draw(c: Compiler, drawn: Drawn) -> None:
     c.accounted.add(id(drawn))
     choice = c.own.chosen(call)
     if choice is None:
-        c.drawn[drawn.number] = _by_kind(c, call, library, kind)
+        c.drawn[drawn.number] = _vector(c, call, library, kind) or _by_kind(c, call, library, kind)
     elif choice.orders:
         assert choice.count is not None
         c.places[drawn.number] = _order(c, library, choice.count)
@@ -98,16 +98,85 @@ def _multinomial(c: Compiler, call: Call) -> Number:
     return c.let(["torch.multinomial", *weights32], "int")._replace(kind="int64")
 
 
+# Of numpy's functions that take a size, what they draw an item of, and the parameters before the size: with what is left
+# out, where an item is one + other * what is drawn.
+_SIZED: dict[str, tuple[str, tuple[str, ...]]] = {
+    "random": ("numpy.random", ()),
+    "random_sample": ("numpy.random", ()),
+    "standard_normal": ("numpy.gauss", ()),
+    "uniform": ("numpy.random", ("low", "high")),
+    "normal": ("numpy.gauss", ("loc", "scale")),
+}
+# Those that take each extent by itself.
+_BY_EXTENTS = {"numpy.rand": "numpy.random", "numpy.randn": "numpy.gauss", "torch.rand": "torch.rand"}
+_NORMAL = Number(0.0, "float"), Number(1.0, "float")
+# More than this a sample are torch's workers' matter: they draw side by side.
+_VECTOR_MAX = 1 << 16
+
+
+def _vector(c: Compiler, call: Call, library: str, kind: str) -> Vector | None:
+    """An array or a tensor of numbers; None for a call that draws one, or other things. Raises UnreadableError."""
+    by = f"{library}.{kind}"
+    if c.crops is None:
+        return None
+    if by in _BY_EXTENTS:
+        if by == "torch.rand" and len(call.arguments) == 1 and not call.options:
+            shape = c.crops.shape(call.arguments[0])
+        else:
+            shape = c.crops.shape(Display(tuple, call.arguments)) if call.arguments and not call.options else None
+        return None if shape is None else _filled(c, _BY_EXTENTS[by], shape)
+    if library != "numpy" or kind not in _SIZED:
+        return None
+    drawn, names = _SIZED[kind]
+    bound = bind(call, (*names, "size"))
+    size = bound.pop("size", None)
+    if size is None or (shape := c.crops.shape(size)) is None:
+        return None
+    made = _filled(c, drawn, shape)
+    if not names:
+        return made
+    shift, scale = _moved(c, kind, [bound.get(name) for name in names])
+    return made._replace(shift=shift, scale=scale)
+
+
+def _filled(c: Compiler, by: str, shape: tuple[int, ...]) -> Vector:
+    c.needs["torch.random" if by == "torch.rand" else "numpy.random"] = None
+    if not 0 < math.prod(shape) <= _VECTOR_MAX:
+        raise UnreadableError(f"draws {math.prod(shape)} numbers a sample")
+    return Vector(c.fill([by], "float", math.prod(shape)), shape, by == "torch.rand")
+
+
+def _moved(c: Compiler, kind: str, ends: Sequence[Expression | None]) -> tuple[Number, Number]:
+    """Of numpy's uniform or normal, what is added to what is drawn, and what that is multiplied with before."""
+    found = [other if each is None else numbers.unary("float", c.number(each))
+             for each, other in zip(ends, _NORMAL, strict=True)]  # fmt: skip
+    if not all(each.is_python for each in found):
+        raise UnreadableError("draws by numbers that are not Python's")
+    shift, other = map(c.sure, found)
+    if kind == "uniform":
+        return shift, c.sure(numbers.binary("-", other, shift))
+    if not other.is_constant:
+        c.into.append({"do": "if", "condition": ["<", 0, other.json], "then": [], "else": [{"do": "fail"}]})
+    elif math.copysign(1.0, other.value) < 0:
+        raise UnreadableError(f"draws by a deviation of {other.value}")
+    return shift, other
+
+
 def _by_kind(c: Compiler, call: Call, library: str, kind: str) -> Number | Expression:
     random, below = {
         "random": ("python.random", "python.randbelow"),
         "numpy": ("numpy.random", "numpy.randint"),
         "torch": ("torch.rand", "torch.randint"),
     }[library]
-    if kind in ("random", "random_sample", "rand") and library != "torch":
+    if kind in ("random", "random_sample", "rand", "randn", "standard_normal") and library != "torch":
         if call.arguments or call.options:
             raise UnreadableError(f"draws several numbers: {call}", call)
-        return c.let([random], "float")
+        return c.let([_drawn_one(c, kind, random)], "float")
+    if kind == "normal":
+        bound = bind(call, ("loc", "scale"))
+        mean, deviation = _moved(c, kind, [bound.get(name) for name in ("loc", "scale")])
+        drawn = c.let([_drawn_one(c, kind, random)], "float")
+        return c.sure(numbers.binary("+", mean, numbers.binary("*", deviation, drawn)))
     if kind == "multinomial":
         return _multinomial(c, call)
     if kind in ("shuffle", "randperm"):
@@ -146,6 +215,14 @@ def _by_kind(c: Compiler, call: Call, library: str, kind: str) -> Number | Expre
         place = c.let([below, count_of(c, of).json], "int")
         return Item(of, Place(place))
     return _from_range(c, call, library, kind, below)
+
+
+def _drawn_one(c: Compiler, kind: str, random: str) -> str:
+    """What draws one of numpy's or of the random module's numbers."""
+    if kind not in ("randn", "standard_normal", "normal"):
+        return random
+    c.needs["numpy.random"] = None
+    return "numpy.gauss"
 
 
 def _integer(c: Compiler, of: Expression) -> Number:

@@ -37,6 +37,20 @@ class Number(NamedTuple):
         return bool(self.json) if self.kind == "bool" else self.json
 
 
+class Vector(NamedTuple):
+    """Numbers that are drawn as an array of float64, or as a tensor of float32.
+
+    number  of the script's vectors
+    shift, scale  which are made of these: shift + scale * each; None for the numbers as they are
+    """
+
+    number: int
+    shape: tuple[int, ...]
+    is_tensor: bool
+    shift: Number | None = None
+    scale: Number | None = None
+
+
 PYTHON = ("bool", "int", "float")
 # What a list takes as a place, and collate_fn as an int64.
 PLACES = ("int", "numpy")

@@ -32,7 +32,7 @@ from ...bytecode import (
 from ...look import is_a
 from . import arrays, numbers
 from .code import CHOSEN_MAX, NO_IMAGES
-from .numbers import INDEX, Number, constant
+from .numbers import INDEX, Number, Vector, constant
 from .picture import PROBE, Picture
 from .rows import Place, count_of, lists_of, tabled
 
@@ -58,7 +58,7 @@ def number_of(c: Compiler, of: Expression) -> Number:
             return c.places[drawn][which]
         case Drawn(number=drawn):
             value = c.drawn.get(drawn)
-            return c.number(value) if value is not None else _no_number(c, of)
+            return _no_number(c, of) if value is None or isinstance(value, Vector) else c.number(value)
         case Either():
             return _number_of_two(c, of)
         case Binary(operator=name, left=left, right=right):

@@ -8,6 +8,7 @@ the bytes of an item, or of a frame.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -28,15 +29,14 @@ from ...bytecode import (
     parts_of,
 )
 from ...rows import Array, Field, View
-from ..arithmetic import Arithmetic, Value, dtype_of
+from ..arithmetic import Arithmetic, Value, dtype_of, kind_of
 from ..array_files import FilesAhead, WavAhead
 from ..bases import Base
-from ..computed import AnyLength, Input, Leaf
-from ..integers import INDEX as EVERY
+from ..computed import AnyLength, Leaf
 from ..sequences import Sequences
 from ..tensors import NAMES
 from . import numbers, tables
-from .numbers import INDEX, Number
+from .numbers import INDEX, Number, Vector
 from .rows import Place, tables_of
 
 if TYPE_CHECKING:
@@ -164,11 +164,38 @@ def _reach(shape: tuple[int, ...], strides: tuple[int, ...], size: int) -> int:
     return size + sum((extent - 1) * stride for extent, stride in zip(shape, strides, strict=True))
 
 
+@dataclass(frozen=True, eq=False)
+class RowsInput:
+    """What a program is given of an array: all of it, or so many items along an axis.
+
+    rows  the shape
+    crop  which part; None for all
+    """
+
+    whole: Whole
+    rows: tuple[int, ...]
+    crop: Crop | None = None
+
+    @property
+    def base(self) -> Base | WavAhead:
+        return self.whole.base
+
+
+@dataclass(frozen=True, eq=False)
+class VectorInput:
+    """The same of a script's vector."""
+
+    number: int
+    base: None = None
+
+
 class WholeLeaf(Leaf):
     """What code makes of such arrays.
 
     axis  along which parts are taken, item by item; of arrays that differ in length it is the first
     """
+
+    _crop: Crop | None = None
 
     def __init__(self, crops: Crops, axis: int | None = None) -> None:
         super().__init__(crops)
@@ -207,9 +234,11 @@ class WholeLeaf(Leaf):
         return Value(AnyLength(first, whole, axis, self._input(whole, one)), make=self._input(whole, first).make)
 
     def _input(self, whole: Whole, sample: Any) -> Value:
+        rows = tuple(np.shape(sample))
+
         def make() -> Items:
-            self.inputs.append(Input(whole.base, None, EVERY))
-            return self.writer.input(dtype_of(sample), tuple(np.shape(sample)))
+            self.inputs.append(RowsInput(whole, rows, self._crop))
+            return self.writer.input(dtype_of(sample), rows)
 
         return Value(sample, make=make)
 
@@ -234,9 +263,11 @@ class PartLeaf(WholeLeaf):
     """The same of so many items along the axis, for another leaf, whose program it writes; for none it writes one that
     nobody has."""
 
-    def __init__(self, crops: Crops, axis: int, length: int, leaf: WindowLeaf | None = None) -> None:
+    def __init__(
+        self, crops: Crops, axis: int, length: int, crop: Crop | None = None, leaf: WindowLeaf | None = None
+    ) -> None:
         super().__init__(crops, axis)
-        self._length = length
+        self._length, self._crop = length, crop
         if leaf is not None:
             self.writer, self.inputs, self._arithmetic = leaf.writer, leaf.inputs, leaf._arithmetic
 
@@ -258,30 +289,21 @@ class PartLeaf(WholeLeaf):
 
 
 class WindowLeaf(WholeLeaf):
-    """A field that is made of one such array, or of one part of it.
-
-    whole  which one; None as long as there is none
-    crop   which part; None for all
-    """
-
-    whole: Whole | None = None
-    crop: Crop | None = None
-
-    def _of_whole(self, whole: Whole) -> Value:
-        value = super()._of_whole(whole)
-        if type(value.sample) is not AnyLength:
-            self._take(whole, None)
-        return value
-
-    def _take(self, whole: Whole, crop: Crop | None) -> None:
-        if self.whole is not None and not (self.crop is crop and self.whole.same_as(whole)):
-            raise UnreadableError("puts several arrays together, at places that differ")
-        self.whole, self.crop = whole, crop
+    """A field that is made of such arrays, of parts of them, and of numbers that the script has."""
 
     def _compiled(self, expression: Expression) -> Any:
-        if isinstance(expression, Item) and (several := self._crops.one_by_one(expression)) is not expression:
-            return self.value(several)
-        if isinstance(expression, Either | Item | Call) or is_data(expression):
+        match expression:
+            case Drawn(number=number, call=call):
+                found = self._crops.c.drawn.get(number)
+                if isinstance(found, Vector):
+                    return self._of_vector(found)
+                if isinstance(found, Number):
+                    return self._of_number(found, call)
+            case Either(number=number) if isinstance(sides := self._crops.c.branches.get(number), tuple):
+                return self._one_of(expression, sides)
+            case Item() if (several := self._crops.one_by_one(expression)) is not expression:
+                return self.value(several)
+        if isinstance(expression, Item | Call) or is_data(expression):
             crop = self._crops.crop(expression)
             if crop is not None and (crop.length is not None or crop.of is not expression):
                 return self._framed(expression, crop)
@@ -289,11 +311,83 @@ class WindowLeaf(WholeLeaf):
             raise UnreadableError("uses .data")
         return super()._compiled(expression)
 
+    def _worked_out(self, expression: Expression) -> Value | None:
+        """What is a number of the script's."""
+        with suppress(UnreadableError):
+            return self._of_number(self._crops.c.number(expression))
+        return None
+
+    def _of_number(self, number: Number, call: Expression | None = None) -> Value:
+        if number.is_constant:
+            return Value(number.value, constant=True)
+        shape: tuple[int, ...] = ()
+        match number.kind, call:
+            case "int", _:
+                sample: Any = 1
+            case "float", _:
+                sample = 0.5
+            case "numpy", _:
+                sample = np.int64(1)
+            case "float32" | "int64", Call(arguments=arguments, options=options):  # torch.rand(1), torch.randint(9, (1,))
+                size = dict(options).get("size", arguments[-1] if arguments else None)
+                if size is None or (found := self._crops.shape(size)) is None:
+                    raise UnreadableError(f"reckons with {call}", call)
+                shape, sample = found, torch.ones(found, dtype=getattr(torch, number.kind))
+            case _:
+                raise UnreadableError("reckons with a number of another type")
+
+        def make() -> Items:
+            kind = numbers.register_of(number.kind)
+            vector = self._crops.c.fill(number.json, kind, 1)
+            return self._vector(vector, "float64" if kind == "float" else "int64", shape, dtype_of(sample))
+
+        return Value(sample, make=make, small=number.is_python)
+
+    def _of_vector(self, vector: Vector) -> Value:
+        dtype = "float32" if vector.is_tensor else "float64"
+        sample: Any = np.full(vector.shape, 0.5)
+        value = Value(
+            torch.from_numpy(sample).float() if vector.is_tensor else sample,
+            make=lambda: self._vector(vector.number, "float64", vector.shape, dtype),
+        )
+        if vector.shift is None or vector.scale is None:
+            return value
+        scaled = self._arithmetic.binary("*", value, self._of_number(vector.scale))
+        return self._arithmetic.binary("+", scaled, self._of_number(vector.shift))
+
+    def _vector(self, number: int, stored: str, shape: tuple[int, ...], dtype: str) -> Items:
+        self.inputs.append(VectorInput(number))
+        items = self.writer.input(stored, shape)
+        return items if stored == dtype else self.writer.step("cast", (items,), dtype)
+
+    def _one_of(self, of: Either, sides: tuple[list[Any], list[Any]]) -> Value:
+        """A number, a part of an array, or what was made of these, by which way of a branch was gone."""
+        with suppress(UnreadableError):
+            return self._of_number(self._crops.c.number(of))
+        with suppress(UnreadableError):
+            crop = self._crops.crop(of)
+            if crop is not None and crop.length is not None:
+                return self._framed(of, crop)
+        then, otherwise = self._single(of.then), self._single(of.otherwise)
+        kind = kind_of(then.sample)
+        if kind not in ("array", "tensor") or _form(then.sample) != _form(otherwise.sample):
+            raise UnreadableError(f"has one of two values: {of}", of)
+        c = self._crops.c
+        register = c.register("int")
+        for side, holds in zip(sides, (1, 0), strict=True):
+            side.append({"do": "let", "number": register, "value": holds})
+
+        def make() -> Items:
+            return self._vector(c.fill(["number", register], "int", 1), "int64", (), "bool")
+
+        condition = Value(torch.tensor(True) if kind == "tensor" else np.array(True), make=make)
+        chosen = self._arithmetic.chosen(torch.where if kind == "tensor" else np.where, condition, then, otherwise)
+        return replace(chosen, sample=then.sample)
+
     def _framed(self, of: Expression, crop: Crop) -> Value:
         if crop.length is None or crop.length < 1:
             raise UnreadableError(f"takes as many frames as there are: {of}", of)
-        self._take(crop.whole, crop)
-        value: Value = PartLeaf(self._crops, crop.base_axis, crop.length, self).value(crop.of)
+        value: Value = PartLeaf(self._crops, crop.base_axis, crop.length, crop, self).value(crop.of)
         kept = np.asarray(value.sample)
         if crop.padded and (kept.tobytes().strip(b"\0") or kept.shape[crop.axis] != crop.length):
             raise UnreadableError(f"makes no zeros of a sound's zeros, behind which it puts some: {of}", of)
@@ -302,18 +396,23 @@ class WindowLeaf(WholeLeaf):
         return replace(value, sample=longer[(slice(None),) * crop.axis + (slice(0, crop.length),)])
 
     def field(self, number: int) -> Field:
-        assert self.whole is not None
-        rows = tuple(self.whole.first.shape)
-        if self.crop is not None:
-            assert self.crop.length is not None
-            rows = tuple(self.crop.length if n == self.crop.base_axis else extent for n, extent in enumerate(rows))
         items = self.items
-        how = self.writer.plain(items)
-        array = self.whole.array(rows, self.writer.inputs[0][0] if how == "cast" else "")
-        program = None if how else self.writer.finished(items)
+        alone = len(self.inputs) == 1 and isinstance(self.inputs[0], RowsInput)
+        how = self.writer.plain(items) if alone else ""
+        stored = self.writer.inputs[0][0] if how == "cast" else ""
+        read = [each for each in self.inputs if isinstance(each, RowsInput)]
+        found = tuple(each.whole.array(each.rows, stored) for each in read)
+        vectors = [each.number if isinstance(each, VectorInput) else None for each in self.inputs]
+        program = None if how else self.writer.finished(items, vectors=vectors)
         spec = NAMES[getattr(torch, items.dtype)], items.shape
-        arrays, inputs = ((array,), ()) if how else ((), ((array,),))
+        arrays, inputs = (found, ()) if how else ((), tuple((each,) for each in found))
         return Field(*spec, arrays, None, items.dtype, False, (View((number,)),), program, inputs)
+
+
+def _form(sample: Any) -> tuple[Any, ...]:
+    """What arrays and tensors have in common that code cannot tell apart but by their numbers."""
+    strides = sample.stride() if isinstance(sample, torch.Tensor) else getattr(sample, "strides", None)
+    return type(sample), getattr(sample, "dtype", None), np.shape(sample), strides
 
 
 def is_data(of: Expression) -> bool:
