@@ -40,6 +40,7 @@ machine.py       its stack and variables: calls, loops, branches
 instructions.py  what each instruction does to these, one table
 flow.py          where instructions may go on
 made.py          lists, tuples and dicts that code makes
+uses.py          what values are used by
 """
 
 from __future__ import annotations
@@ -87,11 +88,12 @@ from .expressions import (
 )
 from .reader import Reader, check_python
 from .reading import Callee, Choice, Reading, Several, extent_of
+from .uses import Uses
 
 __all__ = [
     "COMPARISONS", "NONE", "SIGNS", "Apart", "Attribute", "Batch", "Binary", "Branch", "Call", "Callee", "Choice",
     "Chosen", "Closed", "Constant", "Display", "Drawn", "Either", "Entered", "Exited", "Expression", "Extended",
     "Filled", "Index", "Inner", "Item", "Itself", "Mapping", "Member", "Module", "Name", "Part", "Reader", "Reading",
-    "Several", "Spread", "Stored", "Text", "Unary", "Unknown", "UnreadableError", "check_python", "extent_of",
+    "Several", "Spread", "Stored", "Text", "Unary", "Unknown", "UnreadableError", "Uses", "check_python", "extent_of",
     "fields_of", "is_spread", "own_parts", "parts_of",
 ]  # fmt: skip

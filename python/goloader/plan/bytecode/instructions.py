@@ -275,7 +275,13 @@ def call_with_unpacked(machine: Machine, instruction: Instruction) -> None:
     options = machine.stack.pop() if instruction.arg else Mapping((), ())
     function, argument = machine.pop(2)
     if machine.reader.draws is not None and (not isinstance(argument, Display) or is_spread(argument)):
-        argument = Display(tuple, machine.reader.items(argument))
+        shape = isinstance(argument, Attribute) and argument.name == "shape" and not options.names  # type: ignore[attr-defined]
+        try:
+            argument = Display(tuple, machine.reader.items(argument))
+        except UnreadableError:
+            if not shape:
+                raise
+            argument = Display(tuple, (Spread(Member(argument), argument),))
     if (
         not isinstance(options, Mapping)
         or (options.names and machine.samples)

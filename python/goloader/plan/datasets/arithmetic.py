@@ -7,6 +7,7 @@ some numbers, a step fails for them (`watch`, operations "..._checked"), and the
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -475,6 +476,12 @@ OPERATORS = {
     "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne",
 }  # fmt: skip
 
+# What changes an array or a tensor, and gives it.
+IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
+    "+=": operator.iadd, "-=": operator.isub, "*=": operator.imul, "/=": operator.itruediv, "//=": operator.ifloordiv,
+    "%=": operator.imod, "&=": operator.iand, "|=": operator.ior, "^=": operator.ixor,
+}  # fmt: skip
+
 # The rules: what becomes of a call, by the function that is called.
 
 Rule = Callable[[Arithmetic, Callable[..., Any], list[Any], dict[str, Any]], Value]
@@ -602,8 +609,8 @@ _RULES: list[tuple[Any, Rule]] = [
     *_named(np, "array asarray ascontiguousarray copy", _convert),
     *_named(np, "float32 float64 int64 int32 int16 int8 uint8 uint16 uint32", _convert),
     *[(kind, _convert) for kind in (int, float)],
-    *_named(torch, "unsqueeze squeeze flatten permute reshape transpose movedim ravel", _view),
-    *_named(np, "expand_dims squeeze ravel transpose reshape moveaxis swapaxes", _view),
+    *_named(torch, "unsqueeze squeeze flatten permute reshape transpose movedim ravel flip fliplr flipud", _view),
+    *_named(np, "expand_dims squeeze ravel transpose reshape moveaxis swapaxes flip fliplr flipud", _view),
     *_named(torch, "where", _where),
     *_named(np, "where", _where),
     *_named(torch, "clamp clip", _clip),
@@ -642,6 +649,14 @@ def goes_item_by_item(rule: Rule) -> bool:
     return rule in _ITEM_BY_ITEM
 
 
+def copies(function: Any) -> bool:
+    """Whether it always gives an array or a tensor that nobody else has."""
+    return any(function is known for known in _COPIES)
+
+
+_COPIES = (np.array, np.copy, torch.tensor, torch.clone)
+
+
 def rule_of(function: Any) -> Rule | None:
     return next((rule for known, rule in _RULES if known is function), None)
 
@@ -663,7 +678,7 @@ METHODS: dict[tuple[type, str], tuple[Any, Rule]] = {
         (np.ndarray, "reshape transpose swapaxes squeeze flatten ravel", _view),
         (np.ndarray, "clip", _clip),
         (torch.Tensor, "to type float double long int short bool clone contiguous detach cpu numpy item", _convert),
-        (torch.Tensor, "view reshape permute transpose t unsqueeze squeeze flatten movedim", _view),
+        (torch.Tensor, "view reshape permute transpose t unsqueeze squeeze flatten movedim flip", _view),
         (torch.Tensor, "clamp clip", _clip),
         (torch.Tensor, "abs", _unary("abs")),
         (torch.Tensor, "neg", _unary("neg")),

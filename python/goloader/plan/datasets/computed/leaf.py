@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from ...bytecode import (
     Closed,
     Constant,
     Display,
+    Either,
     Entered,
     Expression,
     Filled,
@@ -35,10 +37,12 @@ from ...originals import is_original
 from ...rows import DIMENSIONS_MAX
 from ..ahead import Ahead, Laid, TextsAhead
 from ..arithmetic import (
+    IN_PLACE,
     OPERATORS,
     Arithmetic,
     Value,
     converts,
+    copies,
     dtype_of,
     goes_item_by_item,
     is_filled,
@@ -191,6 +195,8 @@ class Leaf:
                     made.integers = negative
                 return made
             case Binary(operator=operator, left=left, right=right):
+                if operator in IN_PLACE and kind_of((value := self._single(left)).sample) in ("tensor", "array"):
+                    return self._changed(expression, value, self._single(right))
                 return self._binary(operator, self._single(left), self._single(right))
             case Call(function=function, arguments=(path,), options=options) if self._loads(function, path):
                 return self._loaded(path, dict(options))
@@ -258,10 +264,7 @@ class Leaf:
         # Single floats are raised by C's pow, which rounds in its own way.
         if squares and (kind_of(left.sample) in ("array", "tensor") or type(left.sample) is int):
             return self._arithmetic.binary("*", left, left, lambda one, other: one**2)
-        if operator.endswith("=") and operator not in OPERATORS:
-            if kind_of(left.sample) in ("tensor", "array"):
-                raise UnreadableError("changes a value in place")
-            operator = operator[:-1]
+        operator = operator[:-1] if operator in IN_PLACE else operator
         one, other = (
             each.integers or (Integers(0, each.sample) if each.constant and type(each.sample) is int else None)
             for each in (left, right)
@@ -277,6 +280,40 @@ class Leaf:
         if not made.constant:
             made.integers = joined
         return made
+
+    def _changed(self, change: Binary, left: Value, right: Value) -> Value:
+        """left += right, of an array or a tensor that was made for it: other numbers of the same type."""
+        if not self._is_new(change.left) or not self._node.uses.changes_alone(change):
+            raise UnreadableError("changes a value in place")
+        sample = self._arithmetic.done(
+            lambda one, other: IN_PLACE[change.operator](copy.copy(one), other), [left, right]
+        )
+        made = self._binary(change.operator, left, right)
+        if dtype_of(made.sample) != dtype_of(sample):
+            name = "to" if kind_of(sample) == "tensor" else "astype"
+            made = self._arithmetic.converted(
+                lambda one, dtype: getattr(one, name)(dtype), made, [Value(sample.dtype, constant=True)], {}
+            )
+        if np.shape(made.sample) != np.shape(sample):
+            raise UnreadableError("changes a value in place")
+        return dataclasses.replace(made, sample=sample)
+
+    def _is_new(self, of: Expression) -> bool:
+        """Whether an array or a tensor has memory of its own."""
+        match of:
+            case Binary(operator=operator):
+                return operator not in IN_PLACE or (self._node.uses.changes_alone(of) and self._is_new(of.left))
+            case Either(then=then, otherwise=otherwise):
+                return self._node.uses.is_one_of(of) and self._is_new(then) and self._is_new(otherwise)
+            case Unary():
+                return True
+            case Call(function=Attribute(name="clone" | "copy"), arguments=(), options=()):
+                return True
+            case Call(function=Attribute(name="astype"), arguments=(_,), options=()):
+                return True
+            case Call(function=function, arguments=(_, *_), options=options):
+                return copies(self._node.if_seen(function)) and dict(options).keys() <= {"dtype"}
+        return False
 
     def _part(self, owner: Expression, number: int, count: int) -> Any:
         value = self.value(owner)

@@ -19,6 +19,7 @@ from ...bytecode import (
     Item,
     Mapping,
     UnreadableError,
+    Uses,
     parts_of,
 )
 from ...collation import Lists
@@ -113,6 +114,11 @@ class Computed(Node):
         self._gives_index = False
         self._dtype = torch.get_default_dtype()
         self._leaves: list[Leaf | TextAhead] = []
+
+    @cached_property
+    def uses(self) -> Uses:
+        """What its values are used by."""
+        return Uses(self._own.reading)
 
     @property
     def works_ahead(self) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from ...bytecode import Call, Choice, Display, Drawn, Expression, Item, UnreadableError
+from ...bytecode import Call, Choice, Display, Drawn, Expression, Item, Spread, UnreadableError
 from . import numbers
 from .code import CHOSEN_MAX
 from .images import bind
@@ -120,10 +120,17 @@ def _vector(c: Compiler, call: Call, library: str, kind: str) -> Vector | None:
     if c.crops is None:
         return None
     if by in _BY_EXTENTS:
-        if by == "torch.rand" and len(call.arguments) == 1 and not call.options:
-            shape = c.crops.shape(call.arguments[0])
-        else:
-            shape = c.crops.shape(Display(tuple, call.arguments)) if call.arguments and not call.options else None
+        match call.arguments:
+            case _ if call.options:
+                return None
+            case (Spread(owner=size),):
+                shape = c.crops.shape(size)
+            case (size,) if by == "torch.rand":
+                shape = c.crops.shape(size)
+            case (_, *_) as extents:
+                shape = c.crops.shape(Display(tuple, tuple(extents)))
+            case _:
+                return None
         return None if shape is None else _filled(c, _BY_EXTENTS[by], shape)
     if library != "numpy" or kind not in _SIZED:
         return None
