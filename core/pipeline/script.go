@@ -322,9 +322,11 @@ func (r *Run) Skip(states []byte) (left int, err error) {
 			b.after[k] = -1 // from here on nobody knows
 		} else {
 			before.Discard(drawn)
-			before.TakeSpare(each)
-			b.after[k] = before.Drawn()
-			if k > 0 {
+			if k == 0 {
+				before.TakeNormal(each)
+				b.after[k] = before.Drawn()
+			} else {
+				before.TakeSpare(each, began[k], drawn, gaussOf(k-1))
 				b.after[k] = before.Place()
 			}
 			*each = before

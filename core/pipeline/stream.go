@@ -35,6 +35,14 @@ type generators struct {
 // numpys is the place of numpy's generator among the others.
 const numpys = 1
 
+// gaussOf is how one of the others draws normal deviates.
+func gaussOf(k int) func(m *rng.MT19937) float64 {
+	if k == numpys {
+		return (*rng.MT19937).NumPyGauss
+	}
+	return (*rng.MT19937).Gauss
+}
+
 // which are some of a worker's generators.
 type which = draw.Drawn
 
@@ -437,11 +445,7 @@ func (r *Run) Resume(sequence int64, drawn []int64) error {
 		} else {
 			st.mt.Discard(drawn[w*each])
 			for k := range st.others {
-				gauss := (*rng.MT19937).Gauss
-				if k == numpys {
-					gauss = (*rng.MT19937).NumPyGauss
-				}
-				if err := st.others[k].GoTo(drawn[w*each+1+k], gauss); err != nil {
+				if err := st.others[k].GoTo(drawn[w*each+1+k], gaussOf(k)); err != nil {
 					return fmt.Errorf("stream %d: %w", w, err)
 				}
 			}

@@ -78,10 +78,30 @@ func (m *MT19937) clearSpare() {
 	m.spareAt = 0
 }
 
-// TakeSpare takes over the spare deviate of another state.
-func (m *MT19937) TakeSpare(from *MT19937) {
+// TakeSpare takes over the spare deviate of another state, so many words behind one that it came from: which of these made it is
+// found out by drawing it again.
+func (m *MT19937) TakeSpare(from, began *MT19937, drawn int64, gauss func(m *MT19937) float64) {
+	if m.normal == from.normal {
+		return
+	}
 	m.normal, m.spareAt = from.normal, noPlace
+	for since := int64(0); m.normal[spareThere] != 0 && since < sinceMax && since+spareWords <= drawn; since++ {
+		again := *began
+		again.clearSpare()
+		again.Discard(drawn - since - spareWords)
+		gauss(&again)
+		if again.normal == m.normal {
+			m.spareAt = m.Drawn() - since
+			return
+		}
+	}
 }
+
+// TakeNormal takes over torch's cached normal deviate.
+func (m *MT19937) TakeNormal(from *MT19937) { m.normal = from.normal }
+
+// sinceMax is how many words after it a deviate is looked for.
+const sinceMax = 1 << 10
 
 // Place says where Python's or numpy's generator stands, for GoTo; negative if that is not known.
 func (m *MT19937) Place() int64 {

@@ -305,6 +305,35 @@ func TestAGeneratorGoesToAPlace(t *testing.T) {
 	}
 }
 
+// A deviate that came with a state, of somebody who drew so many words, is found where it was made.
+func TestADeviateOfAStateIsFound(t *testing.T) {
+	for _, gauss := range []func(*rng.MT19937) float64{(*rng.MT19937).Gauss, (*rng.MT19937).NumPyGauss} {
+		for steps := range 30 {
+			began := rng.New(9)
+			for range steps % 4 {
+				gauss(&began)
+			}
+			ahead, state := began, make([]byte, rng.TorchStateBytes)
+			for k := range steps {
+				if k%3 == 1 {
+					ahead.Random()
+				} else {
+					gauss(&ahead)
+				}
+			}
+			require.NoError(t, ahead.StoreTorch(state))
+			var loaded rng.MT19937
+			require.NoError(t, loaded.LoadTorch(state))
+			drawn := loaded.Since(began, 1<<20)
+			followed, again := began, rng.New(9)
+			followed.Discard(drawn)
+			followed.TakeSpare(&loaded, &began, drawn, gauss)
+			require.NoError(t, again.GoTo(followed.Place(), gauss))
+			require.Equal(t, [3]float64{gauss(&ahead), gauss(&ahead), gauss(&ahead)}, [3]float64{gauss(&again), gauss(&again), gauss(&again)}, steps)
+		}
+	}
+}
+
 // A deviate that came with a state stays with it, and nobody can go to such a place from elsewhere.
 func TestADeviateGoesWithAState(t *testing.T) {
 	var mt, other, fresh rng.MT19937
