@@ -1,0 +1,270 @@
+"""Arrays and tensors by numbers that are drawn, one or as many as they have: noise, scaling, masks, mixtures, one of two
+ways, changes in place. They are in Go what they are in Python, and so are the generators behind them."""
+
+# ruff: noqa: RET504 - as people write
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import twins
+from test_windows_equal import COUNT, Data, check
+
+import goloader
+
+
+class Scaled(Data):
+    def __getitem__(self, index: int) -> Any:
+        return torch.from_numpy(self.flat[index] * random.uniform(0.8, 1.2)), self.labels[index]
+
+
+class Shifted(Data):
+    def __getitem__(self, index: int) -> Any:
+        s, k = np.random.uniform(-1, 1), np.random.normal(0, 0.5)
+        return self.flat[index] * s + k, self.stack[index] / (2 + s) - np.random.randn()
+
+
+class Noisy(Data):
+    """One number more than torch has drawn in pairs."""
+
+    def __getitem__(self, index: int) -> Any:
+        x = self.series[index]
+        return x + np.random.normal(0, 0.1, x.shape), np.random.normal(), x + np.random.standard_normal(3)
+
+
+class Float32(Data):
+    def __getitem__(self, index: int) -> Any:
+        x = self.flat[index]
+        return torch.tensor(x + np.random.normal(scale=0.1, size=x.shape).astype(np.float32))
+
+
+class Jittered(Data):
+    """PointNet's and DGCNN's."""
+
+    def __getitem__(self, index: int) -> Any:
+        points = self.stack[index]
+        scale = np.random.uniform(low=2.0 / 3.0, high=3.0 / 2.0, size=[4])
+        shift = np.random.uniform(low=-0.2, high=0.2, size=[4])
+        points = np.add(np.multiply(points, scale), shift).astype("float32")
+        n, c = points.shape
+        points = points + np.clip(0.01 * np.random.randn(n, c), -1 * 0.02, 0.02)
+        return points, self.nplabels[index]
+
+
+class Masked(Data):
+    def __getitem__(self, index: int) -> Any:
+        x = self.tstack[index]
+        mask = torch.rand(x.shape) > 0.3
+        row = self.flat[index]
+        kept = np.where(np.random.rand(*row.shape) < 0.2, 0, row)
+        return x * mask, torch.where(torch.rand(*x.shape) < 0.5, x, torch.zeros(4)), kept
+
+
+class Channels(Data):
+    def __getitem__(self, index: int) -> Any:
+        x = self.tstack[index].float()
+        return x * torch.rand(x.shape[0], 1) + torch.rand(1, 4), x * torch.rand(1) - torch.rand(())
+
+
+class Flipped(Data):
+    def __getitem__(self, index: int) -> Any:
+        x = self.tstack[index]
+        if random.random() < 0.5:
+            x = torch.flip(x, (1,))
+        y = self.flat[index]
+        if np.random.rand() < 0.5:
+            y = -y
+        else:
+            y = y * 2
+        return x, y
+
+
+class Mixture(Data):
+    def __getitem__(self, index: int) -> Any:
+        j = random.randrange(len(self.flat))
+        s = np.random.uniform(0, 1)
+        x = s * self.flat[index] + (1 - s) * self.flat[j]
+        return x, self.labels[j], s
+
+
+class Background(Data):
+    """A window of another array is added."""
+
+    def __getitem__(self, index: int) -> Any:
+        start, other = random.randint(0, len(self.data) - 16), random.randint(0, 40)
+        noise = self.data[start : start + 16]
+        return self.flat[index][:16] + 0.1 * noise, self.series[other : other + 5] * random.random()
+
+
+class Turned(Data):
+    def __getitem__(self, index: int) -> Any:
+        theta = random.uniform(0, 2 * math.pi)
+        x = self.flat[index]
+        return x * math.cos(theta) - x[::-1].copy() * math.sin(theta), theta
+
+
+class InPlace(Data):
+    def __getitem__(self, index: int) -> Any:
+        x = self.flat[index].copy()
+        x += np.random.normal(0, 0.02, size=x.shape)
+        y = self.tstack[index].clone()
+        if random.random() < 0.5:
+            y *= random.uniform(0.5, 2)
+        y /= 2
+        return torch.from_numpy(x), y
+
+
+class Nothing(Data):
+    """Beside the labels it gives what it draws."""
+
+    def __getitem__(self, index: int) -> Any:
+        return np.random.rand(4), torch.rand(3, 2), np.random.uniform(1, 2, (2,)), self.labels[index]
+
+
+CLASSES = [
+    Scaled, Shifted, Noisy, Float32, Jittered, Masked, Channels, Flipped, Mixture, Background, Turned, InPlace, Nothing,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("made", CLASSES)
+def test_what_is_made_by_drawn_numbers(made: Any) -> None:
+    for seed in range(2):
+        check(made(seed))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int64", "uint8", "int16", "bool"])
+@pytest.mark.parametrize("made", CLASSES)
+def test_of_other_types(made: Any, dtype: str) -> None:
+    dataset = made(len(dtype), dtype)
+    check(dataset, native=goloader.DataLoader(dataset, batch_size=4, num_workers=1).explain().native, workers=(0, 1))
+
+
+def test_batches_are_gos() -> None:
+    for made in CLASSES:
+        loader = goloader.DataLoader(made(), batch_size=COUNT, num_workers=1)
+        list(loader)
+        assert [row for row in loader.explain().rows if row.stage == "so far" and row.where == "Go"], made
+
+
+class Alias(Data):
+    def __getitem__(self, index: int) -> Any:
+        x = self.flat[index].copy()
+        y = x
+        y += random.random()
+        return x
+
+
+class View(Data):
+    def __getitem__(self, index: int) -> Any:
+        x = self.flat[index] * 2
+        t = torch.from_numpy(x)
+        x *= random.random()
+        return t, x[1:]
+
+
+class Part(Data):
+    def __getitem__(self, index: int) -> Any:
+        x = self.stack[index] + 1
+        column = x[:, 0]
+        column += np.random.rand()
+        return x
+
+
+class Own(Data):
+    """It changes its own array: each sample and epoch has other numbers."""
+
+    def __getitem__(self, index: int) -> Any:
+        x = self.flat[index]
+        x *= random.uniform(0.9, 1.1)
+        return x.copy()
+
+
+class Grows(Data):
+    """int64 += float64 is an error, and so is what has another shape."""
+
+    def __getitem__(self, index: int) -> Any:
+        x = self.nplabels[index : index + 1] + 1
+        x += random.random()
+        return x
+
+
+class Deviation(Data):
+    """numpy refuses a deviation below 0."""
+
+    def __getitem__(self, index: int) -> Any:
+        return self.flat[index] + np.random.normal(0, random.uniform(-0.2, 1), self.flat.shape[1])
+
+
+class Product(Data):
+    """By zero now and then, of which numpy warns."""
+
+    def __getitem__(self, index: int) -> Any:
+        return self.flat[index] / np.where(np.random.rand(1) < 0.3, 0, 1.5)
+
+
+@pytest.mark.parametrize("made", [Alias, View, Part, Own, Grows, Deviation, Product])
+@pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
+def test_what_may_be_otherwise_is_pythons(made: Any) -> None:
+    dataset = made()
+    native = goloader.DataLoader(dataset, batch_size=4, num_workers=1).explain().native
+    assert native == (made in (Deviation, Product))
+    check(dataset, native=native, workers=(0, 2) if made is not Own else (2,), batch_size=3)
+
+
+# Lines about an array x, in which {n} is a number.
+_ARRAYS = [
+    "x = x * random.uniform(0.5, 1.5)",
+    "x = x + np.random.normal(0, 0.1, x.shape)",
+    "x = x + np.random.normal({n}, random.random() + 0.1, size=x.shape).astype(np.float32)",
+    "if random.random() < 0.5: x = x[::-1].copy()",
+    "if np.random.rand() < 0.3: x = x * 2\n    else: x = x - np.random.randn()",
+    "x = x.copy()\n    x += np.random.rand(len(x))",
+    "x = np.where(np.random.rand(*x.shape) < 0.3, {n}, x)",
+    "s = random.random()\n    x = x * s + (1 - s) * self.flat[random.randint(0, len(self.flat) - 1)]",
+    "x -= np.random.uniform(-1, {n})",
+    "y = x\n    y *= 2",
+    "x = (x + 1).astype(np.float64)",
+    "x = x * np.random.choice([0.5, {n}, 2.0])",
+    "if self.labels[index] > 1:\n        k = np.random.uniform(1, 2)\n        x = x / k",
+    "x = np.clip(x, -{n} - random.random(), 1)",
+    "for _ in range(2): x = x + np.random.standard_normal(x.shape) * {n}",
+]
+_TENSORS = [
+    "x = x * random.uniform(0.5, 1.5)",
+    "x = x + torch.rand(x.shape) * {n}",
+    "x = x * (torch.rand(*x.shape) > 0.25)",
+    "if torch.rand(1) < 0.5: x = x.flip(0)",
+    "if random.random() < 0.5: x = -x\n    else: x = x + torch.rand(1)",
+    "x = x.clone()\n    x += {n} * torch.rand(x.shape[0])",
+    "x = torch.where(torch.rand(x.size(0)) < 0.3, x, torch.zeros(x.shape[0]))",
+    "x /= random.uniform(1, 2)",
+    "y = x\n    y -= 1",
+    "x = x.double() * np.random.normal(0, 1)",
+    "x = torch.clamp(x, min=-{n})",
+    "s = torch.rand(1).item()\n    x = s * x + (1 - s) * torch.from_numpy(self.flat[np.random.randint(0, len(self.flat))])",
+]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_code(seed: int) -> None:
+    rng = random.Random(seed)
+    native = 0
+    for _ in range(6):
+        tensors = rng.random() < 0.4
+        first = rng.choice(["self.flat[index]", "self.flat[random.randrange(len(self.flat))]", "self.flat[index] * 2"])
+        lines = [f"x = torch.from_numpy({first})" if tensors else f"x = {first}"]
+        lines += rng.choices(_TENSORS if tensors else _ARRAYS, k=rng.randint(1, 4))
+        source = "def __getitem__(self, index):\n    " + "\n    ".join(lines) + "\n    return x, self.labels[index]"
+        source = source.replace("{n}", rng.choice(["0", "0.5", "1", "0.25"]))
+
+        def dataset_of(getitem: Any) -> Any:
+            return type("Written", (Data,), {"__getitem__": getitem})(seed)
+
+        names = {"np": np, "torch": torch, "random": random, "math": math}
+        native += twins.check_code(source, names, dataset_of, None)
+    assert native
