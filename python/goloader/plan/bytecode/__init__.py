@@ -81,7 +81,6 @@ from .expressions import (
     Unknown,
     UnreadableError,
     fields_of,
-    is_spread,
     own_parts,
     parts_of,
 )
@@ -93,5 +92,5 @@ __all__ = [
     "Chosen", "Closed", "Constant", "Display", "Drawn", "Either", "Entered", "Exited", "Expression", "Extended",
     "Filled", "Index", "Inner", "Item", "Itself", "Mapping", "Member", "Module", "Name", "Part", "Reader", "Reading",
     "Several", "Spread", "Stored", "Text", "Unary", "Unknown", "UnreadableError", "check_python", "extent_of",
-    "fields_of", "is_spread", "own_parts", "parts_of",
+    "fields_of", "own_parts", "parts_of",
 ]  # fmt: skip

@@ -40,7 +40,6 @@ from .expressions import (
     Unary,
     UnreadableError,
     as_constant,
-    is_spread,
     value_of,
 )
 from .flow import several
@@ -274,7 +273,7 @@ def call_with_unpacked(machine: Machine, instruction: Instruction) -> None:
     samples."""
     options = machine.stack.pop() if instruction.arg else Mapping((), ())
     function, argument = machine.pop(2)
-    if machine.reader.draws is not None and (not isinstance(argument, Display) or is_spread(argument)):
+    if machine.reader.draws is not None and (not isinstance(argument, Display) or argument.spread):
         argument = Display(tuple, machine.reader.items(argument))
     if (
         not isinstance(options, Mapping)
@@ -323,7 +322,7 @@ def unpack_sequence(machine: Machine, instruction: Instruction) -> None:
     owner, count = machine.stack.pop(), instruction.argval
     machine.one_of(owner)
     machine.use(owner)
-    if isinstance(owner, Display) and not is_spread(owner):
+    if isinstance(owner, Display) and not owner.spread:
         if len(owner.items) != count:
             raise UnreadableError(f"unpacks {len(owner.items)} values to {count}")
         parts: list[Expression] = list(owner.items)
@@ -352,7 +351,7 @@ def unpack_more(machine: Machine, instruction: Instruction) -> None:
     owner, arg = machine.stack.pop(), instruction.arg or 0
     before, behind = arg & 0xFF, arg >> 8
     machine.one_of(owner)
-    if machine.reader.draws is not None and (not isinstance(owner, Display) or is_spread(owner)):
+    if machine.reader.draws is not None and (not isinstance(owner, Display) or owner.spread):
         try:
             owner = Display(tuple, machine.reader.items(owner))
         except UnreadableError:

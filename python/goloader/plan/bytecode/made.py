@@ -22,7 +22,6 @@ from .expressions import (
     Spread,
     Unknown,
     UnreadableError,
-    is_spread,
     own_parts,
     parts_of,
 )
@@ -96,8 +95,8 @@ class Joint:
 def _are_alike(one: Expression, other: Expression) -> bool:
     """Whether both are lists, tuples or dicts of as many items."""
     match one, other:
-        case Display(kind=kind, items=items), Display(kind=other_kind, items=others):
-            return kind is other_kind and len(items) == len(others) and not (is_spread(one) or is_spread(other))
+        case Display(kind=kind, items=items, spread=False), Display(kind=other_kind, items=others, spread=False):
+            return kind is other_kind and len(items) == len(others)
         case Mapping(names=names), Mapping(names=others):
             return names == others
     return False
