@@ -43,7 +43,7 @@ from .expressions import (
     value_of,
 )
 from .flow import several
-from .made import is_list, is_made, parts_of_list, with_item
+from .made import extended, is_list, is_made, parts_of_list, with_item
 from .reading import Several
 
 if TYPE_CHECKING:
@@ -224,10 +224,11 @@ def jump_back(machine: Machine, instruction: Instruction) -> None:
 
 def map_add(machine: Machine, instruction: Instruction) -> None:
     name, item = machine.pop(2)
-    made = machine.stack[-(instruction.arg or 1)]
+    at = -(instruction.arg or 1)
+    made = machine.stack[at]
     if machine.samples or not isinstance(made, Mapping):
         raise UnreadableError("adds to what is no dict of its own")
-    machine.stack[-(instruction.arg or 1)] = with_item(made, value_of(name), item)
+    machine.stack[at] = with_item(made, value_of(name), item)
 
 
 def dict_update(machine: Machine, instruction: Instruction) -> None:
@@ -428,11 +429,12 @@ def binary(machine: Machine, sign: str) -> None:
 def list_extend(machine: Machine, instruction: Instruction) -> None:
     more = machine.stack.pop()
     machine.one_of(more)
-    made, at = machine.stack[-(instruction.arg or 1)], -(instruction.arg or 1)
+    at = -(instruction.arg or 1)
+    made = machine.stack[at]
     if machine.reader.draws is not None and isinstance(made, Display | Extended):
         parts = parts_of_list(more)
         if parts is not None and (isinstance(made, Extended) or not isinstance(more, Display)):
-            machine.stack[at] = longer = Extended((*(made.parts if isinstance(made, Extended) else (made,)), *parts))
+            machine.stack[at] = longer = extended(made, parts)
             machine.made.replace(made, longer)
             return
     extend(machine, instruction, more.items if isinstance(more, Display) else None)
@@ -440,9 +442,10 @@ def list_extend(machine: Machine, instruction: Instruction) -> None:
 
 def extend(machine: Machine, instruction: Instruction, items: tuple[Expression, ...] | None) -> None:
     """A list that is being made becomes longer."""
-    made = machine.stack[-(instruction.arg or 1)]
+    at = -(instruction.arg or 1)
+    made = machine.stack[at]
     if isinstance(made, Extended) and items is not None:
-        machine.stack[-(instruction.arg or 1)] = longer_yet = Extended((*made.parts, Display(list, items)))
+        machine.stack[at] = longer_yet = extended(made, (Display(list, items),))
         machine.made.replace(made, longer_yet)
         return
     if items is None or not isinstance(made, Display):
@@ -450,7 +453,7 @@ def extend(machine: Machine, instruction: Instruction, items: tuple[Expression, 
     if machine.loop is not None and made in machine.loop.lists:
         machine.grow(made, items)
         return
-    machine.stack[-(instruction.arg or 1)] = longer = Display(made.kind, (*made.items, *items))
+    machine.stack[at] = longer = Display(made.kind, (*made.items, *items))
     machine.made.replace(made, longer)
 
 

@@ -122,6 +122,11 @@ def parts_of_list(more: Expression) -> tuple[Expression, ...] | None:
     return None
 
 
+def extended(made: Display | Extended, parts: tuple[Expression, ...]) -> Extended:
+    """A list with what was added to it."""
+    return Extended((*(made.parts if isinstance(made, Extended) else (made,)), *parts))
+
+
 def _can_change(value: Expression) -> bool:
     return isinstance(value, Extended | Mapping) or (isinstance(value, Display) and value.kind is list)
 
