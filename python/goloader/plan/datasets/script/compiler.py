@@ -673,10 +673,7 @@ class Compiler:
 
     def function(self, of: Expression) -> Any:
         """What is called, which has to go on being that; None if it cannot be said."""
-        try:
-            return self.own.means(of)
-        except UnreadableError:
-            return None
+        return self.own.means_if_seen(of)
 
     def constant(self, of: Expression) -> Any:
         """A value that is the same for all samples. Raises UnreadableError."""
