@@ -145,6 +145,7 @@ class OwnCode(Code):
     """
 
     arguments: tuple[Expression, ...] = (Itself(), Index())
+    what = "__getitem__"  # in messages
 
     def __init__(self, dataset: Any) -> None:
         self.dataset = dataset
@@ -195,7 +196,7 @@ class OwnCode(Code):
         """The same, where its code is not; says on which line that is."""
         if error.of is not None and not error.place:
             error.place = self.reading.places.get(error.of, "")
-        return self.refusal(f"__getitem__ {error}")
+        return self.refusal(f"{self.what} {error}")
 
     def unchanged(self, dataset: Any) -> bool:
         """True if `dataset` is the same object, goes the same way, and what was meant is meant still."""
