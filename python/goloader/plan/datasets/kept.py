@@ -5,7 +5,7 @@
         return torch.tensor(ids + [PAD] * (MAX - len(ids))), self.labels[index]
 
 Of the class nothing has to be understood but that a sample is the same each time: its code uses what is listed here and
-in script/pure.py, none of which draws, changes anything, or looks at files. What it goes by is looked at before each
+in pure.py, none of which draws, changes anything, or looks at files. What it goes by is looked at before each
 batch, as of any dataset that Go reads: once anything of it has changed, all is made anew.
 
 A sample is made as the first batch that has it is begun, so that no epoch takes longer than with torch.
