@@ -53,7 +53,11 @@ func (k *drawnRows) enter(r *Run, b *batch) error {
 	if b.unopened || b.lost {
 		return nil
 	}
-	if err := k.rows.enter(r, b); err != nil || len(b.indices) == 0 {
+	err := k.rows.enter(r, b)
+	if r.leaveRead(b, 0, err) {
+		return nil
+	}
+	if err != nil || len(b.indices) == 0 {
 		return err
 	}
 	columns := k.l.plan.Parts[0].Script.Columns
@@ -66,14 +70,14 @@ func (k *drawnRows) enter(r *Run, b *batch) error {
 	return nil
 }
 
-// leaveRead leaves a batch of rows that a script named to the user's own code, if that alone knows what is read. It reports whether
-// it does.
-func (r *Run) leaveRead(b *batch, sp *span, err error) bool {
+// leaveRead leaves a batch of rows that a script named to the user's own code, if that alone knows what is read, or made of it,
+// from a place on. It reports whether it does.
+func (r *Run) leaveRead(b *batch, place int, err error) bool {
 	if !b.scripted || !errors.Is(err, source.ErrLeft) {
 		return false
 	}
 	b.stall = Ask{
-		Kind: AskBatch, Sequence: b.sequence, Position: sp.lo, Index: b.indices[sp.lo], Reason: err.Error(),
+		Kind: AskBatch, Sequence: b.sequence, Position: place, Index: b.indices[place], Reason: err.Error(),
 		Detour: stats.Unreadable,
 	}
 	return true

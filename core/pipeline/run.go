@@ -714,7 +714,7 @@ func (r *Run) finishRun(b *batch, sp *span, hi int, err error) {
 		sp.phase, sp.upTo = ready, sp.lo
 		r.wake() // the rest may have been drawn meanwhile
 	}
-	if err != nil && !r.leaveRead(b, sp, err) {
+	if err != nil && !r.leaveRead(b, sp.lo, err) {
 		r.lose(b, err)
 	}
 }

@@ -163,25 +163,31 @@ class Resize(Geometry):
 
 
 @dataclass(frozen=True)
-class CenterCrop(Geometry):
-    """Keep the middle (h, w); an image that is smaller is padded with zeros first.
-
-    size  int for a square, (int,), or (h, w)
-    """
+class _ToSize(Geometry):
+    """What makes images of one size, whatever theirs is."""
 
     size: int | Sequence[int]
-    op: ClassVar[str] = "center_crop"
-    passes: ClassVar[int] = 2
-
-    def needs(self) -> tuple[str, ...]:
-        return "pillow.crop", "pillow.expand"
 
     def size_after(self, size: Size | None) -> Size | None:
         return _pair(self.size)
 
 
 @dataclass(frozen=True)
-class RandomCrop(Geometry):
+class CenterCrop(_ToSize):
+    """Keep the middle (h, w); an image that is smaller is padded with zeros first.
+
+    size  int for a square, (int,), or (h, w)
+    """
+
+    op: ClassVar[str] = "center_crop"
+    passes: ClassVar[int] = 2
+
+    def needs(self) -> tuple[str, ...]:
+        return "pillow.crop", "pillow.expand"
+
+
+@dataclass(frozen=True)
+class RandomCrop(_ToSize):
     """Keep (h, w) at a random place.
 
     size           int for a square, (int,), or (h, w)
@@ -192,7 +198,6 @@ class RandomCrop(Geometry):
     api            which torchvision's order of random numbers: v1 draws both places at once or none, v2 each if needed
     """
 
-    size: int | Sequence[int]
     padding: int | Sequence[int] | None = None
     pad_if_needed: bool = False
     fill: float | Sequence[float] = 0
@@ -208,12 +213,9 @@ class RandomCrop(Geometry):
     def needs(self) -> tuple[str, ...]:
         return "torch.randint", "pillow.crop", "pillow.expand"
 
-    def size_after(self, size: Size | None) -> Size | None:
-        return _pair(self.size)
-
 
 @dataclass(frozen=True)
-class RandomResizedCrop(Geometry):
+class RandomResizedCrop(_ToSize):
     """Keep a rectangle of random area and aspect ratio, then resize it to (h, w).
 
     size           int for a square, (int,), or (h, w)
@@ -224,7 +226,6 @@ class RandomResizedCrop(Geometry):
     log_ratio      float32 logarithms of ratio; None computes the nearest. torch's own may differ in the last bit
     """
 
-    size: int | Sequence[int]
     scale: Sequence[float] = (0.08, 1.0)
     ratio: Sequence[float] = (3.0 / 4.0, 4.0 / 3.0)
     interpolation: str | int = "bilinear"
@@ -252,9 +253,6 @@ class RandomResizedCrop(Geometry):
 
     def needs(self) -> tuple[str, ...]:
         return "torch.uniform", "torch.randint", "pillow.crop", _resize_of(self.interpolation)
-
-    def size_after(self, size: Size | None) -> Size | None:
-        return _pair(self.size)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""Arrays and tensors by numbers that are drawn, one or as many as they have: noise, scaling, masks, mixtures, one of two
-ways, changes in place. They are in Go what they are in Python, and so are the generators behind them."""
+"""Arrays and tensors by numbers that are drawn, one or as many as they have: noise, scaling, masks, mixtures, one of
+two ways, changes in place. They are in Go what they are in Python, and so are the generators behind them."""
 
-# ruff: noqa: RET504 - as people write
+# ruff: noqa: SIM108 - as people write
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ _TENSORS = [
     "y = x\n    y -= 1",
     "x = x.double() * np.random.normal(0, 1)",
     "x = torch.clamp(x, min=-{n})",
-    "s = torch.rand(1).item()\n    x = s * x + (1 - s) * torch.from_numpy(self.flat[np.random.randint(0, len(self.flat))])",
+    "s = torch.rand(1).item()\n    j = np.random.randint(0, len(self.flat))\n    x = s * x + torch.tensor(self.flat[j])",
 ]
 
 

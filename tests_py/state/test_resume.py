@@ -30,8 +30,9 @@ from torchvision.datasets import ImageFolder
 import goloader
 from goloader import DataLoader, StatefulDataLoader
 from goloader.samplers import WeightedSampler
-from goloader.state.samplers import RandomSampler, StatefulDistributedSampler
+from goloader.state.samplers import RandomSampler
 from tests_py import fresh
+from tests_py.torch_suite.stateful.distributed_sampler import StatefulDistributedSampler
 
 
 class Rows(data.Dataset[Any]):

@@ -1,7 +1,28 @@
 """Turns torch's objects into a plan: a run as data, which the core carries out.
 
-planner.py makes plans of loaders, neutral.py those that need no torch. Importing this package imports neither torch nor
-torchvision; `goloader.plan.samplers` (index_batches) needs torch.
+    planner.py   plans of loaders; neutral.py, of what needs no torch
+    explain.py   what runs where, and why: refusal.py, reasons.py; listing.py, line by line
+
+    datasets/    where samples are; rows.py, paths.py and structure.py say what they are
+    streams.py   pipelines of shards, for pipeline.py
+    samplers.py  batches of indices
+
+    transforms.py  torchvision's transforms; augments.py, sizes.py and erasing.py lower some, targets.py those of masks
+    lowered.py     what they become: steps, and tables.py's look-up table
+
+    collate.py     how batches are put together: collation.py, as torch or goloader.collate does
+    own_collate/   a collate_fn that was compiled; known ones are in fast_collate.py and token_collate.py
+    finish.py      one that goes on with default_collate's batch; mixing.py, to MixUp and CutMix
+    called.py      one that is called as it is; harmless.py says what it may use
+    row_layouts.py  how rows lie in a batch
+
+    bytecode/    from bytecode to expressions
+    look.py      looks at users' objects and runs none of their code
+    originals.py  whether a library's code is its own; calls.py, all that it calls, kept on disk by kept_calls.py
+    watch.py     what was found, for as long as all stands that it went by
+    needs.py     what installed libraries have to do (goloader.selfcheck)
+
+Importing this package imports neither torch nor torchvision; `goloader.plan.samplers` (index_batches) needs torch.
 """
 
 from __future__ import annotations

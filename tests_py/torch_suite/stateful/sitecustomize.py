@@ -25,13 +25,15 @@ class _Replacing(importlib.abc.MetaPathFinder):
 
         def exec_module(module: ModuleType) -> None:
             run(module)
+            from distributed_sampler import StatefulDistributedSampler
+
             from goloader import StatefulDataLoader
             from goloader.state import samplers
 
             module.StatefulDataLoader = StatefulDataLoader
             sampler = importlib.import_module(_PACKAGE + ".sampler")
             sampler.RandomSampler = samplers.RandomSampler
-            sampler.StatefulDistributedSampler = samplers.StatefulDistributedSampler
+            sampler.StatefulDistributedSampler = StatefulDistributedSampler
 
         spec.loader.exec_module = exec_module
         return spec

@@ -82,7 +82,6 @@ from .expressions import (
     Unknown,
     UnreadableError,
     fields_of,
-    is_spread,
     own_parts,
     parts_of,
 )
@@ -95,5 +94,5 @@ __all__ = [
     "Chosen", "Closed", "Constant", "Display", "Drawn", "Either", "Entered", "Exited", "Expression", "Extended",
     "Filled", "Index", "Inner", "Item", "Itself", "Mapping", "Member", "Module", "Name", "Part", "Reader", "Reading",
     "Several", "Spread", "Stored", "Text", "Unary", "Unknown", "UnreadableError", "Uses", "check_python", "extent_of",
-    "fields_of", "is_spread", "own_parts", "parts_of",
+    "fields_of", "own_parts", "parts_of",
 ]  # fmt: skip

@@ -431,6 +431,11 @@ class Display(Made):
     kind: type
     items: tuple[Expression, ...]
 
+    @property
+    def spread(self) -> bool:
+        """Whether nobody knows how many items it has."""
+        return any(isinstance(each, Spread) for each in self.items)
+
     def _spelt(self) -> str:
         if self.kind is slice:
             return ":".join("" if each == NONE else str(each) for each in self.items)
@@ -493,11 +498,6 @@ def parts_of(expression: Expression) -> Iterator[Expression]:
             seen.add(id(part))
             yield part
             work += reversed(own_parts(part))
-
-
-def is_spread(value: Expression) -> bool:
-    """Whether it is a list or tuple that was made here, of which nobody knows how many items it has."""
-    return isinstance(value, Display) and any(isinstance(each, Spread) for each in value.items)
 
 
 def fields_of(expression: Expression) -> tuple[str, ...]:

@@ -40,11 +40,10 @@ from .expressions import (
     Unary,
     UnreadableError,
     as_constant,
-    is_spread,
     value_of,
 )
 from .flow import several
-from .made import is_list, is_made, parts_of_list, with_item
+from .made import extended, is_list, is_made, parts_of_list, with_item
 from .reading import Several
 
 if TYPE_CHECKING:
@@ -225,10 +224,11 @@ def jump_back(machine: Machine, instruction: Instruction) -> None:
 
 def map_add(machine: Machine, instruction: Instruction) -> None:
     name, item = machine.pop(2)
-    made = machine.stack[-(instruction.arg or 1)]
+    at = -(instruction.arg or 1)
+    made = machine.stack[at]
     if machine.samples or not isinstance(made, Mapping):
         raise UnreadableError("adds to what is no dict of its own")
-    machine.stack[-(instruction.arg or 1)] = with_item(made, value_of(name), item)
+    machine.stack[at] = with_item(made, value_of(name), item)
 
 
 def dict_update(machine: Machine, instruction: Instruction) -> None:
@@ -274,12 +274,13 @@ def call_with_unpacked(machine: Machine, instruction: Instruction) -> None:
     samples."""
     options = machine.stack.pop() if instruction.arg else Mapping((), ())
     function, argument = machine.pop(2)
-    if machine.reader.draws is not None and (not isinstance(argument, Display) or is_spread(argument)):
-        shape = isinstance(argument, Attribute) and argument.name == "shape" and not options.names  # type: ignore[attr-defined]
+    if machine.reader.draws is not None and (not isinstance(argument, Display) or argument.spread):
+        plain = isinstance(options, Mapping) and not options.names
+        shaped = plain and isinstance(argument, Attribute) and argument.name == "shape"
         try:
             argument = Display(tuple, machine.reader.items(argument))
         except UnreadableError:
-            if not shape:
+            if not shaped:
                 raise
             argument = Display(tuple, (Spread(Member(argument), argument),))
     if (
@@ -329,7 +330,7 @@ def unpack_sequence(machine: Machine, instruction: Instruction) -> None:
     owner, count = machine.stack.pop(), instruction.argval
     machine.one_of(owner)
     machine.use(owner)
-    if isinstance(owner, Display) and not is_spread(owner):
+    if isinstance(owner, Display) and not owner.spread:
         if len(owner.items) != count:
             raise UnreadableError(f"unpacks {len(owner.items)} values to {count}")
         parts: list[Expression] = list(owner.items)
@@ -358,7 +359,7 @@ def unpack_more(machine: Machine, instruction: Instruction) -> None:
     owner, arg = machine.stack.pop(), instruction.arg or 0
     before, behind = arg & 0xFF, arg >> 8
     machine.one_of(owner)
-    if machine.reader.draws is not None and (not isinstance(owner, Display) or is_spread(owner)):
+    if machine.reader.draws is not None and (not isinstance(owner, Display) or owner.spread):
         try:
             owner = Display(tuple, machine.reader.items(owner))
         except UnreadableError:
@@ -435,11 +436,12 @@ def binary(machine: Machine, sign: str) -> None:
 def list_extend(machine: Machine, instruction: Instruction) -> None:
     more = machine.stack.pop()
     machine.one_of(more)
-    made, at = machine.stack[-(instruction.arg or 1)], -(instruction.arg or 1)
+    at = -(instruction.arg or 1)
+    made = machine.stack[at]
     if machine.reader.draws is not None and isinstance(made, Display | Extended):
         parts = parts_of_list(more)
         if parts is not None and (isinstance(made, Extended) or not isinstance(more, Display)):
-            machine.stack[at] = longer = Extended((*(made.parts if isinstance(made, Extended) else (made,)), *parts))
+            machine.stack[at] = longer = extended(made, parts)
             machine.made.replace(made, longer)
             return
     extend(machine, instruction, more.items if isinstance(more, Display) else None)
@@ -447,9 +449,10 @@ def list_extend(machine: Machine, instruction: Instruction) -> None:
 
 def extend(machine: Machine, instruction: Instruction, items: tuple[Expression, ...] | None) -> None:
     """A list that is being made becomes longer."""
-    made = machine.stack[-(instruction.arg or 1)]
+    at = -(instruction.arg or 1)
+    made = machine.stack[at]
     if isinstance(made, Extended) and items is not None:
-        machine.stack[-(instruction.arg or 1)] = longer_yet = Extended((*made.parts, Display(list, items)))
+        machine.stack[at] = longer_yet = extended(made, (Display(list, items),))
         machine.made.replace(made, longer_yet)
         return
     if items is None or not isinstance(made, Display):
@@ -457,7 +460,7 @@ def extend(machine: Machine, instruction: Instruction, items: tuple[Expression, 
     if machine.loop is not None and made in machine.loop.lists:
         machine.grow(made, items)
         return
-    machine.stack[-(instruction.arg or 1)] = longer = Display(made.kind, (*made.items, *items))
+    machine.stack[at] = longer = Display(made.kind, (*made.items, *items))
     machine.made.replace(made, longer)
 
 

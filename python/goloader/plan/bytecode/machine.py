@@ -58,6 +58,7 @@ from .made import (
     Lists,
     behind,
     changeable,
+    extended,
     held_in,
     holds,
     is_made,
@@ -298,14 +299,19 @@ class Machine:
 
     def _given(self, condition: Expression, number: int, then: Expression, otherwise: Expression) -> Expression:
         """What is given on one of two ways."""
-        callers = self.reader.running[:-1]
-        places = [(then, otherwise)] if callers else []  # nobody else changes what comes of all
-        return Joint(condition, number, places, self._around(callers)).of(then, otherwise)
+        places = [(then, otherwise)] if self.reader.running[:-1] else []  # nobody else changes what comes of all
+        return Joint(condition, number, places, self._callers()).of(then, otherwise)
 
-    def _around(self, machines: Iterable[Machine]) -> list[Expression]:
+    def _callers(self) -> list[Expression]:
         """What functions around know."""
-        known = (each for m in machines for each in (*m.stack, *m.locals.values(), *m.around.values()))
+        callers = self.reader.running[:-1]
+        known = (each for m in callers for each in (*m.stack, *m.locals.values(), *m.around.values()))
         return [*known, *self.around.values()]
+
+    def _others(self, made: Expression, *more: Expression) -> list[Expression]:
+        """All that this function and those around know, beside something."""
+        known = (*self.stack, *self.locals.values(), *more)
+        return [each for each in known if each is not made] + self._callers()
 
     def _unknown(self, error: UnreadableError) -> Unknown:
         """What nobody can say of where it stands."""
@@ -332,7 +338,7 @@ class Machine:
         """All values that a branch decides are what they are on one of its ways."""
         known = (*self.stack, *self.locals.values())
         held = [one for each in known for one in held_in(each)]
-        held += [one for each in self._around(self.reader.running[:-1]) for one in changeable(each)]
+        held += [one for each in self._callers() for one in changeable(each)]
         settled = {id(one): one for one in held}  # which stay as they are: something has them that does too
         self.stack = [settled_by(each, number, outcome, settled) for each in self.stack]
         self.locals = {name: settled_by(each, number, outcome, settled) for name, each in self.locals.items()}
@@ -358,7 +364,7 @@ class Machine:
         names = [name for name in one.locals if name in other.locals]
         places = [*zip(one.stack, other.stack, strict=True), *zip(one.yielded, other.yielded, strict=True)]
         places += [(one.locals[name], other.locals[name]) for name in names]
-        joint = Joint(condition, number, places, self._around(self.reader.running[:-1]))
+        joint = Joint(condition, number, places, self._callers())
         self._at = one._at
         self.stack = list(map(joint.of, one.stack, other.stack))
         self.yielded = list(map(joint.of, one.yielded, other.yielded))
@@ -543,13 +549,10 @@ class Machine:
                     return False
             case _:
                 return False
-        whole = [*self.stack, *self.locals.values()]
-        others = [each for each in whole if each is not made] + self._around(self.reader.running[:-1])
-        if self._within or any(part is made for each in others for part in parts_of(each)):
+        if self._within or any(part is made for each in self._others(made) for part in parts_of(each)):
             raise UnreadableError(f"changes {made}, which is used elsewhere")
         content = Call(maker, tuple(arguments), ())
-        self.stack = [content if each is made else each for each in self.stack]
-        self.locals = {name: content if each is made else each for name, each in self.locals.items()}
+        self._become(made, content)
         self.stack.append(NONE)
         self.reader.evaluated.append(content)
         return True
@@ -671,10 +674,7 @@ class Machine:
 
     def _has_alone(self, made: Expression) -> bool:
         """Whether it was made here, and nothing else has it as a part."""
-        known = [each for each in (*self.stack, *self.locals.values()) if each is not made]
-        return made in self.made and not any(
-            holds(each, made) for each in (*known, *self._around(self.reader.running[:-1]))
-        )
+        return made in self.made and not any(holds(each, made) for each in self._others(made))
 
     def _become(self, made: Expression, other: Expression) -> None:
         """Something is another, wherever this function has it by itself."""
@@ -713,15 +713,13 @@ class Machine:
 
     def fill(self, made: Expression, key: Expression, item: Expression, owner: Expression) -> Filled:
         """Items of a tensor are set, by whatever name it goes. Raises UnreadableError where anything else has it."""
-        known = [each for each in (*self.stack, *self.locals.values(), key, item) if each is not made]
-        known += self._around(self.reader.running[:-1])
-        if (owner is NONE and self.loop is not None) or any(part is made for each in known for part in parts_of(each)):
+        known = (part for each in self._others(made, key, item) for part in parts_of(each))
+        if (owner is NONE and self.loop is not None) or any(part is made for part in known):
             raise UnreadableError("changes a tensor that something else has, too")
         filled = Filled(made, key, item, owner)
         if self.loop is not None:
             self.loop.grown.all.append(filled)
-        self.stack = [filled if each is made else each for each in self.stack]
-        self.locals = {name: filled if each is made else each for name, each in self.locals.items()}
+        self._become(made, filled)
         return filled
 
     def lengthen(self, made: Display | Extended, more: Expression) -> None:
@@ -729,7 +727,7 @@ class Machine:
         parts = parts_of_list(more)
         if parts is None or self._is_within or not self._has_alone(made):
             raise UnreadableError("adds to a list what cannot be counted")
-        longer = Extended((*(made.parts if isinstance(made, Extended) else (made,)), *parts))
+        longer = extended(made, parts)
         self.made.replace(made, longer)
         self._become(made, longer)
 

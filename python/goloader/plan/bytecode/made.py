@@ -22,7 +22,6 @@ from .expressions import (
     Spread,
     Unknown,
     UnreadableError,
-    is_spread,
     own_parts,
     parts_of,
 )
@@ -96,8 +95,8 @@ class Joint:
 def _are_alike(one: Expression, other: Expression) -> bool:
     """Whether both are lists, tuples or dicts of as many items."""
     match one, other:
-        case Display(kind=kind, items=items), Display(kind=other_kind, items=others):
-            return kind is other_kind and len(items) == len(others) and not (is_spread(one) or is_spread(other))
+        case Display(kind=kind, items=items, spread=False), Display(kind=other_kind, items=others, spread=False):
+            return kind is other_kind and len(items) == len(others)
         case Mapping(names=names), Mapping(names=others):
             return names == others
     return False
@@ -121,6 +120,11 @@ def parts_of_list(more: Expression) -> tuple[Expression, ...] | None:
         case Apart():
             return (more,)
     return None
+
+
+def extended(made: Display | Extended, parts: tuple[Expression, ...]) -> Extended:
+    """A list with what was added to it."""
+    return Extended((*(made.parts if isinstance(made, Extended) else (made,)), *parts))
 
 
 def _can_change(value: Expression) -> bool:

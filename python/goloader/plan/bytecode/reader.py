@@ -31,7 +31,6 @@ from .expressions import (
     Part,
     UnreadableError,
     as_constant,
-    is_spread,
     parts_of,
 )
 from .machine import ITEMS_MAX, Machine
@@ -144,7 +143,7 @@ class Reader:
         """What a loop over an expression goes over. Raises UnreadableError."""
         self.through.append(of)
         match of:
-            case Display(items=items) if not is_spread(of):
+            case Display(items=items, spread=False):
                 return items
             case Iterated(items=items):
                 self._take(of)

@@ -37,8 +37,8 @@ class Uses:
                 work += own_parts(each)
 
     def changes_alone(self, change: Binary) -> bool:
-        """Whether what `left += right` changes is nothing else's afterwards: neither it nor a view of it is used again, but as
-        what it has become."""
+        """Whether what `left += right` changes is nothing else's afterwards: neither it nor a view of it is used again,
+        but as what it has become."""
         return change.left is not change.right and self._is_alone(change.left, change)
 
     def is_one_of(self, of: Either) -> bool:

@@ -14,11 +14,15 @@
     fetched.py  objects of remote stores that code fetches by libraries, and clients.py by whom
     connector.py  s3torchconnector's datasets and clients
     databases.py  environments of LMDB, and which values of them code takes
+    stores.py   arrays of h5py and zarr that code takes items of, and what else it opens
+    vectors.py  values that are arrays or tensors
+    standing.py  what code was found to mean, and sources.py what values were made of, for as long as that stands
+    known.py    classes of torchvision.datasets that are known by their names; cuts.py, parts of the same rows
     script/     those that open several images, draw or branch, as a script of the core
     kept.py     those whose samples their own code makes, each once; pure.py functions that are called as they are
     opened.py   those that open an image file, or take an image out of an array (pictures.py), and transform it;
-                columns.py, frames.py and folders.py work out its paths and labels, made.py what tensors are made of
-                these, beside.py has them, masks.py looks at targets that are images
+                images.py says by which calls, columns.py, frames.py and folders.py work out its paths and labels,
+                made.py what tensors are made of these, beside.py has them, masks.py looks at targets that are images
 
 A dataset is known by its class. A subclass is taken only if it changes nothing that is done for an index. A user's own
 class is taken if its bytecode allows it.

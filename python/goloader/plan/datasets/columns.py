@@ -94,6 +94,12 @@ _TEXT_METHODS = (
     "endswith", "format", "lower", "lstrip", "removeprefix", "removesuffix", "replace", "rsplit", "rstrip", "split",
     "startswith", "strip", "upper", "zfill",
 )  # fmt: skip
+# Of which types what has a method is, and what it is called with.
+_METHODS: dict[str, tuple[tuple[type, ...], tuple[type, ...]]] = {
+    "encode": ((str,), (str,)),
+    "decode": ((bytes,), (str,)),
+    **dict.fromkeys(_TEXT_METHODS, (TEXTS, _PLAIN)),
+}
 _PATH_PROPERTIES = ("name", "parent", "stem", "suffix")
 # Of which types the values on both sides of a sign are.
 _SIDES: dict[str, tuple[tuple[tuple[type, ...], tuple[type, ...]], ...]] = {
@@ -531,13 +537,6 @@ class Columns:
             ):
                 return column(fetched.in_database(self._own, owner, databases.value_of, key))
             case Call(
-                function=Attribute(owner=owner, name="encode" | "decode" as name), arguments=arguments, options=()
-            ):
-                texts = [column(owner), *map(column, arguments)]
-                _check(expression, texts[:1], (str,) if name == "encode" else (bytes,))
-                _check(expression, texts[1:], (str,))
-                return _mapped(lambda text, *each: getattr(text, name)(*each), texts, len(at))
-            case Call(
                 function=Attribute(owner=owner, name="get" | "index" as name), arguments=arguments, options=()
             ) if 0 < len(arguments) <= (2 if name == "get" else 1):
                 given = [column(owner), *map(column, arguments)]
@@ -549,12 +548,11 @@ class Columns:
                 numbers = column(owner)
                 _check(expression, [numbers], (*NUMPY_INTS, TensorItem))
                 return _mapped(int, [numbers], len(at))
-            case Call(function=Attribute(owner=owner, name=name), arguments=arguments, options=()) if (
-                name in _TEXT_METHODS
-            ):
+            case Call(function=Attribute(owner=owner, name=name), arguments=arguments, options=()) if name in _METHODS:
+                owners, others = _METHODS[name]
                 texts = [column(owner), *map(column, arguments)]
-                _check(expression, texts[:1], TEXTS)
-                _check(expression, texts[1:], _PLAIN)
+                _check(expression, texts[:1], owners)
+                _check(expression, texts[1:], others)
                 return _mapped(lambda text, *each: getattr(text, name)(*each), texts, len(at))
             case Call(function=function, arguments=(path,), options=()) if folders.is_glob(self._own.means(function)):
                 paths = column(path)

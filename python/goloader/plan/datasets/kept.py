@@ -5,7 +5,7 @@
         return torch.tensor(ids + [PAD] * (MAX - len(ids))), self.labels[index]
 
 Of the class nothing has to be understood but that a sample is the same each time: its code uses what is listed here and
-in script/pure.py, none of which draws, changes anything, or looks at files. What it goes by is looked at before each
+in pure.py, none of which draws, changes anything, or looks at files. What it goes by is looked at before each
 batch, as of any dataset that Go reads: once anything of it has changed, all is made anew.
 
 A sample is made as the first batch that has it is begun, so that no epoch takes longer than with torch.
@@ -37,7 +37,7 @@ from ..structure import Structure
 from .bases import why_not_collated
 from .own import getitem_of, length_of
 from .pure import Pure
-from .sources import FLOATS, INTS, TEXTS, is_table
+from .sources import FIXED, is_table
 from .tree import Column, Indices, Node
 
 # Further names of what looks at arrays, tensors, tables and paths, and gives others; no sums over many threads.
@@ -52,7 +52,6 @@ _NAMES = {
     "sign", "sin", "softmax", "splitext", "sqrt", "std", "stem", "suffix", "sum", "swapaxes", "take", "tan", "tanh",
     "tile", "to_list", "to_numpy", "tril", "triu", "unfold", "unique", "var", "vstack", "where",
 }  # fmt: skip
-_FIXED = {type(None), bool, bytes, PosixPath, *TEXTS, *INTS, *FLOATS}
 _WHOLES = (list, tuple, dict, set, frozenset)
 _PYTHON = {int: np.int64, float: np.float64, bool: np.bool_}
 
@@ -97,7 +96,7 @@ class _Code(Pure):
 
     def _is_data(self, value: Any) -> bool:
         kind = type(value)
-        return kind in (np.ndarray, torch.Tensor, *_WHOLES) or kind in _FIXED or is_table(value)
+        return kind in (np.ndarray, torch.Tensor, *_WHOLES) or kind in FIXED or is_table(value)
 
     def _check_data(self, value: Any, name: str) -> None:
         if self._count(value) > _ITEMS_MAX or self._bytes > _BYTES_MAX:
@@ -115,12 +114,12 @@ class _Code(Pure):
             self._bytes += int(np.sum(value.memory_usage(index=True)))
             return int(value.size)
         if kind not in _WHOLES:
-            if kind not in _FIXED:
+            if kind not in FIXED:
                 raise UnreadableError(f"uses data with a {kind.__qualname__}")
             return 1
         inside = [*value, *value.values()] if kind is dict else value
         kinds = set(map(type, inside))
-        return len(inside) if kinds <= _FIXED else len(inside) + sum(map(self._count, inside))
+        return len(inside) if kinds <= FIXED else len(inside) + sum(map(self._count, inside))
 
 
 class _Left(Exception):

@@ -62,10 +62,7 @@ def made_of(own: OwnCode, given: Expression) -> Made | None:
             if made is not None and not made.array and made.classes is None:
                 return _with(made, lambda tensor: getattr(tensor, name)())
         case Call(function=function, arguments=(value, *rest), options=options):
-            try:
-                called = own.value(function)
-            except UnreadableError:
-                return None
+            called = own.if_seen(function)
             made = _made_by(own, called, value, (*rest, *(option for _, option in options)), dict(options))
             if made is not None:
                 own.means(function)

@@ -75,7 +75,7 @@ class _Opened:
     done        the last that is done before its transforms
     transforms  what is called with it, one after the other
     calls       these calls
-    axes        of the array, as pictures.Kind has them; "" of a file
+    axes        of the array: "n" for its rows, "y", "x", and "c" for channels; "" of a file
     place       which of two images it is that the last of these takes together; None if it takes no other
     """
 
@@ -393,7 +393,7 @@ class OpenedFiles(Node):
                 and (self._columns.stands(at) or self._same_values(at))
                 and self._lowered() == self.part.lowered
             )
-        except (UnreadableError, RefusalError, ArithmeticError, LookupError, TypeError, ValueError):
+        except (UnreadableError, RefusalError, *ERRORS):
             return False
 
     def _same_values(self, at: Indices | None) -> bool:

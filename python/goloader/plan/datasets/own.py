@@ -81,7 +81,33 @@ _LIBRARIES = {
 _READ_THROUGH = {"timm", "s3torchconnector.s3map_dataset"}
 
 
-class ListItems:
+class Code:
+    """What expressions of some code stand for."""
+
+    def value(self, expression: Expression) -> Any:
+        """What an expression stands for now. Raises UnreadableError."""
+        raise NotImplementedError
+
+    def means(self, expression: Expression) -> Any:
+        """The same, which it has to go on standing for."""
+        return self.value(expression)
+
+    def if_seen(self, expression: Expression) -> Any:
+        """What it stands for now; None where that cannot be seen."""
+        try:
+            return self.value(expression)
+        except UnreadableError:
+            return None
+
+    def means_if_seen(self, expression: Expression) -> Any:
+        """What it has to go on standing for; None where that cannot be seen."""
+        try:
+            return self.means(expression)
+        except UnreadableError:
+            return None
+
+
+class ListItems(Code):
     """What `dataset[index]` does where the dataset is a list or a tuple: as OwnCode says it of a class."""
 
     asks_index = False
@@ -104,10 +130,8 @@ class ListItems:
             return self.dataset
         raise UnreadableError(f"uses {expression}", expression)
 
-    means = value
 
-
-class OwnCode:
+class OwnCode(Code):
     """What `dataset[index]` does, whatever the index. Nothing of the class is run.
 
     Functions and methods of the user's that it calls are read through, as are properties, and the `__getitem__` of a
@@ -121,6 +145,7 @@ class OwnCode:
     """
 
     arguments: tuple[Expression, ...] = (Itself(), Index())
+    what = "__getitem__"  # in messages
 
     def __init__(self, dataset: Any) -> None:
         self.dataset = dataset
@@ -152,10 +177,7 @@ class OwnCode:
             return False
         if in_class(type(in_class(self.kind, attribute.name)), "__set__"):
             return False
-        try:
-            return isinstance(self.value(value), Group | StoredArray | Client | Database | Transaction)
-        except UnreadableError:
-            return False
+        return isinstance(self.if_seen(value), Group | StoredArray | Client | Database | Transaction)
 
     @property
     def functions(self) -> tuple[FunctionType, ...]:
@@ -174,7 +196,7 @@ class OwnCode:
         """The same, where its code is not; says on which line that is."""
         if error.of is not None and not error.place:
             error.place = self.reading.places.get(error.of, "")
-        return self.refusal(f"__getitem__ {error}")
+        return self.refusal(f"{self.what} {error}")
 
     def unchanged(self, dataset: Any) -> bool:
         """True if `dataset` is the same object, goes the same way, and what was meant is meant still."""
@@ -460,15 +482,8 @@ class OwnCode:
                 return _truth(self.value(condition))
         return None
 
-    def if_seen(self, expression: Expression) -> Any:
-        """What an expression without the index stands for now; None where that cannot be seen."""
-        try:
-            return self.value(expression)
-        except UnreadableError:
-            return None
-
     def known(self, expression: Expression) -> Any:
-        """The same of what code makes of such values: a tuple, a float of a text. Raises UnreadableError."""
+        """As value, also of what code makes of such values: a tuple, a float of a text. Raises UnreadableError."""
         match expression:
             case Display(kind=kind, items=items) if kind is tuple:
                 return tuple(map(self.known, items))

@@ -50,7 +50,7 @@ class PixelPairPart(PixelPart):
 class Block:
     """Images that are one array, or one tensor.
 
-    axes  as a Kind's
+    axes  "n" for images, "y", "x", and "c" for channels
     """
 
     def __init__(self, name: str, data: Any, wanted: type[Any], axes: str) -> None:

@@ -27,7 +27,7 @@ INTS = (int, *NUMPY_INTS)
 FLOATS = (float, np.float64, np.float32, np.float16)
 
 # Of values that cannot change.
-_FIXED = {type(None), bool, bytes, *INTS, *FLOATS, *PATHS}
+FIXED = {type(None), bool, bytes, *INTS, *FLOATS, *PATHS}
 
 # What gives a field of a namedtuple.
 FIELD = type(vars(namedtuple("_Field", "of"))["of"])
@@ -53,9 +53,9 @@ def stand(value: Any) -> Stand | None:
         return _of_table(value)
     if is_a(value, np.ndarray, torch.Tensor):
         return None if value.dtype == object or not value.ndim or is_shared(value) else _of_array(copied(value))
-    if kind in _FIXED or (kind is tuple and _is_fixed(value)):
+    if kind in FIXED or (kind is tuple and _is_fixed(value)):
         return lambda now, at: now is value
-    if kind in (set, frozenset) and {*map(type, value)} <= _FIXED:
+    if kind in (set, frozenset) and {*map(type, value)} <= FIXED:
         members = [*value]
         return lambda now, at: type(now) is kind and {*map(id, now)} == {*map(id, members)}
     if kind in (list, tuple):
@@ -171,7 +171,7 @@ _INNER: dict[type, tuple[Callable[[Any], Iterable[Any]], ...]] = {
 def _is_fixed(whole: Any) -> bool:
     """Whether all in a list or tuple stays as it is, while that holds the very same objects."""
     every = {*map(type, whole)}
-    kinds = {kind for kind in every - _FIXED if not is_info(kind)}
+    kinds = {kind for kind in every - FIXED if not is_info(kind)}
     tuples = {kind for kind in kinds if kind is tuple or is_record(kind)}
     if not kinds or kinds != tuples:
         return not kinds

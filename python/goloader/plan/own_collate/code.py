@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import FunctionType, MethodType
 from typing import Any
 
-from ..bytecode import Attribute, Batch, Binary, Call, Display, Expression, Itself, Spread, UnreadableError
+from ..bytecode import Attribute, Batch, Binary, Call, Display, Expression, Itself, Spread
 from ..datasets.own import OwnCode, is_plain
 from ..look import in_class, name_of
 from ..refusal import RefusalError
@@ -13,6 +13,8 @@ from ..refusal import RefusalError
 
 class CollateCode(OwnCode):
     """What `collate_fn(batch)` does. Nothing of it is run."""
+
+    what = "it"
 
     def __init__(self, given: Any) -> None:
         self.given = given
@@ -29,11 +31,6 @@ class CollateCode(OwnCode):
 
     def refusal(self, why: str) -> RefusalError:
         return RefusalError("collate", name_of(self.given), why, "COLLATE_OWN")
-
-    def unread(self, error: UnreadableError) -> RefusalError:
-        if error.of is not None and not error.place:
-            error.place = self.reading.places.get(error.of, "")
-        return self.refusal(f"it {error}")
 
     def _outcome(self, condition: Expression) -> bool | None:
         match condition:

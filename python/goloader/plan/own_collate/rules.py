@@ -37,6 +37,16 @@ class _Joined(JaggedRows):
 JOINED = _Joined()
 
 
+def _one(compiler: Compiler, arguments: Any, options: Any) -> Any:
+    """The value of the one argument; None where there are others."""
+    return compiler.value(arguments[0]) if len(arguments) == 1 and not options else None
+
+
+def _of_one(rule: Callable[[Compiler, Call, Any], Any]) -> _Rule:
+    """A rule for what is called with one argument, whose value it gets."""
+    return lambda compiler, call, arguments, options: rule(compiler, call, _one(compiler, arguments, options))
+
+
 def _bound(
     compiler: Compiler, names: tuple[str, ...], arguments: tuple[Expression, ...], options: dict[str, Expression]
 ) -> tuple[Any, dict[str, Any]]:
@@ -165,7 +175,7 @@ def _tensor(compiler: Compiler, call: Call, arguments: Any, options: Any) -> Any
 
 def _typed(compiler: Compiler, call: Call, arguments: Any, options: Any) -> Any:
     """torch.LongTensor of numbers, or of a size."""
-    value = compiler.value(arguments[0]) if len(arguments) == 1 and not options else None
+    value = _one(compiler, arguments, options)
     if isinstance(value, Leaf) and value.is_list and not value.listed:
         return value.as_tensor() if compiler.means(call.function) is torch.LongTensor else None
     if isinstance(value, Rows) and isinstance(value.item, Number | Leaf):
@@ -239,8 +249,8 @@ def _sort(compiler: Compiler, call: Call, arguments: Any, options: Any) -> Any:
     return Parts(object, dict(enumerate(parts)))
 
 
-def _len(compiler: Compiler, call: Call, arguments: Any, options: Any) -> Any:
-    value = compiler.value(arguments[0]) if len(arguments) == 1 and not options else None
+@_of_one
+def _len(compiler: Compiler, call: Call, value: Any) -> Any:
     if isinstance(value, Picked | Head) or (isinstance(value, Leaf) and value.dimensions):
         return compiler.extent(value, 0, call)
     if isinstance(value, Made) and value.rows:
@@ -250,8 +260,8 @@ def _len(compiler: Compiler, call: Call, arguments: Any, options: Any) -> Any:
     return None
 
 
-def _range(compiler: Compiler, call: Call, arguments: Any, options: Any) -> Any:
-    value = compiler.value(arguments[0]) if len(arguments) == 1 and not options else None
+@_of_one
+def _range(compiler: Compiler, call: Call, value: Any) -> Any:
     return value if isinstance(value, Rows) and isinstance(value.item, Position) else None
 
 
@@ -270,14 +280,14 @@ def _zip(compiler: Compiler, call: Call, arguments: Any, options: Any) -> Any:
     return Rows(Parts(tuple, {number: each.item for number, each in enumerate(rows)}), object)
 
 
-def _enumerate(compiler: Compiler, call: Call, arguments: Any, options: Any) -> Any:
-    value = compiler.value(arguments[0]) if len(arguments) == 1 and not options else None
+@_of_one
+def _enumerate(compiler: Compiler, call: Call, value: Any) -> Any:
     return Rows(Parts(tuple, {0: Position(), 1: value.item}), object) if isinstance(value, Rows) else None
 
 
 def _kept(kind: type) -> _Rule:
-    def rule(compiler: Compiler, call: Call, arguments: Any, options: Any) -> Any:
-        value = compiler.value(arguments[0]) if len(arguments) == 1 and not options else None
+    @_of_one
+    def rule(compiler: Compiler, call: Call, value: Any) -> Any:
         if isinstance(value, Rows) and not isinstance(value.item, Position):
             return replace(value, kind=kind)
         return replace(value, kind=kind) if isinstance(value, Parts) and value.kind is not dict else None
@@ -314,9 +324,9 @@ def _collated(compiler: Compiler, item: Any, call: Call) -> Any:
     return _stacked_rows(compiler, item, call)
 
 
-def _of_arrays(compiler: Compiler, call: Call, arguments: Any, options: Any) -> Any:
+@_of_one
+def _of_arrays(compiler: Compiler, call: Call, value: Any) -> Any:
     """np.stack and np.array of arrays."""
-    value = compiler.value(arguments[0]) if len(arguments) == 1 and not options else None
     if not isinstance(value, Rows) or not isinstance(value.item, Leaf) or type(value.item.sample) is not np.ndarray:
         return None
     if value.item.listed:
@@ -328,8 +338,8 @@ def _of_arrays(compiler: Compiler, call: Call, arguments: Any, options: Any) -> 
 
 
 def _number(kind: type) -> _Rule:
-    def rule(compiler: Compiler, call: Call, arguments: Any, options: Any) -> Any:
-        value = compiler.value(arguments[0]) if len(arguments) == 1 and not options else None
+    @_of_one
+    def rule(compiler: Compiler, call: Call, value: Any) -> Any:
         if isinstance(value, Leaf) and not value.dimensions:
             value = compiler.each(value, call)
         if not isinstance(value, Number):

@@ -159,7 +159,7 @@ class Leaf:
             case Index():
                 return self._number(INDEX)
             case Display(kind=kind, items=(Spread(item=item, owner=Item(owner=text, key=key)),)) if (
-                kind is list and type(self._node.if_seen(text)) is str
+                kind is list and type(self._node.own.means_if_seen(text)) is str
             ):
                 return self._tokens(item, text, key)
             case Display(kind=kind, items=(Spread(item=item, owner=owner),)) if kind is list and self._depends(owner):
@@ -177,7 +177,7 @@ class Leaf:
             case Closed(value=whole) if isinstance(value := self.value(whole), Value):
                 return value  # rows of a file that is closed are in memory
             case Filled(of=of, key=key, item=item):
-                if not isinstance(of, Filled) and not is_filled(self._node.if_seen(of.function)):  # type: ignore[attr-defined]
+                if not isinstance(of, Filled) and not is_filled(self._node.own.means_if_seen(of.function)):  # type: ignore[attr-defined]
                     raise UnreadableError(f"sets items of {of}", of)
                 put, before = self._single(item), self._single(of)
                 if isinstance(key, Display) and key.kind is slice:
@@ -201,7 +201,7 @@ class Leaf:
             case Call(function=function, arguments=(path,), options=options) if self._loads(function, path):
                 return self._loaded(path, dict(options))
             case Call(function=function, arguments=(path,), options=options) if (
-                self._depends(path) and (reader := reader_of(self._node.if_seen(function))) is not None
+                self._depends(path) and (reader := reader_of(self._node.own.means_if_seen(function))) is not None
             ):
                 return self._sound(reader, function, path, dict(options))
             case Call(function=function, arguments=arguments, options=options):
@@ -229,7 +229,7 @@ class Leaf:
             return Value(constant, constant=True)
 
         def make() -> Items:
-            self._node.gives_index_itself()
+            self._node.gives_index = True
             if integers.table is None:
                 self.inputs.append(Input(None, None, INDEX))
                 made = self.writer.input("int64", ())
@@ -354,14 +354,11 @@ class Leaf:
 
     def _call(self, function: Expression, values: list[Any], options: dict[str, Any]) -> Any:
         if isinstance(function, Attribute):
-            try:
-                called = self._node.means(function)
-            except UnreadableError:
-                called = None
+            called = self._node.own.means_if_seen(function)
             if called is None or kind_of(getattr(called, "__self__", None)):
                 return self._method(function.owner, function.name, values, options)
         else:
-            called = self._node.means(function)
+            called = self._node.own.means(function)
         if called is len:
             (value,) = values
             if isinstance(value, Value) and type(value.sample) is AnyLength and not options:
@@ -425,7 +422,7 @@ class Leaf:
             raise UnreadableError("asks for the shape of arrays that differ in length")
         lengths = base.lengths
         assert lengths is not None
-        self._node.limit(INDEX, len(base))
+        self._node.domain.limit(INDEX, len(base))
         shape[axis] = self._number(Integers(0, 0, lambda indices: lengths[np.clip(indices, 0, len(lengths) - 1)]))
         return shape
 
@@ -433,7 +430,9 @@ class Leaf:
 
     def _loads(self, function: Expression, path: Expression) -> bool:
         """Whether it is np.load of a path that depends on the index."""
-        return self._depends(path) and not isinstance(path, Entered) and self._node.if_seen(function) is np.load
+        return (
+            self._depends(path) and not isinstance(path, Entered) and self._node.own.means_if_seen(function) is np.load
+        )
 
     def _loaded(self, path: Expression, options: dict[str, Expression]) -> Value:
         if not is_original(np.load, "numpy"):
@@ -444,7 +443,7 @@ class Leaf:
         return self._of_files(self._node.loaded(path))
 
     def _of_files(self, base: FilesAhead) -> Value:
-        self._node.limit(INDEX, len(base))
+        self._node.domain.limit(INDEX, len(base))
         if base.array is None:
             return self._of_any_length(base, INDEX)
 
@@ -460,7 +459,7 @@ class Leaf:
         if not all(each.constant for each in given.values()):
             raise UnreadableError(f"calls {function} with arguments that depend on the index")
         constants = {name: each.sample for name, each in given.items()}
-        base = self._node.sounds(path, how_read(reader, self._node.means(function), constants))
+        base = self._node.sounds(path, how_read(reader, self._node.own.means(function), constants))
         pair = [self._of_files(base), Value(base.rate, constant=True)]
         return pair[::-1] if reader.rate_first else pair
 
@@ -490,7 +489,7 @@ class Leaf:
         else:
             raise UnreadableError("sets a part of an array to what is no number, or not always the same")
         if any(each is not None and each.constant is None for each in ends):
-            self._node.not_plain()  # what an index below 0 tells is another end
+            self._node.domain.plain = False  # what an index below 0 tells is another end
         base = self._node.laid(expression, lambda: Laid(of, before, ends, number))
         made = self._viewed(base, base.array, INDEX, ())
         return _LaidValue(made.sample, make=lambda: made.items, base=base)
@@ -663,7 +662,7 @@ class Leaf:
             if length is None or not 0 < length <= array.shape[axis]:
                 raise UnreadableError("takes windows that differ in length, or are too long")
             view, rows = windows(array, axis, length), start
-            self._node.not_plain()
+            self._node.domain.plain = False
             window = length if axis == 0 and not rest and step in (None, 1) else 0
             around = (*before, slice(None, None, None if step == 1 else step), *rest)
         else:
@@ -674,7 +673,7 @@ class Leaf:
 
     def _viewed(self, base: Base | Ahead, view: Any, rows: Integers, around: tuple[Any, ...], window: int = 0) -> Value:
         """Rows of a view of a base, and items of these."""
-        self._node.limit(rows, len(view))
+        self._node.domain.limit(rows, len(view))
         base.reads(rows)
         sample, integers = base.first if base.is_list else like(view), None
         if around and any(each != slice(None) for each in around):
@@ -716,7 +715,7 @@ class Leaf:
 
     def _of_any_length(self, base: Base | Ahead, rows: Integers) -> Value:
         """Arrays that differ in length: to be given as they are, or cast."""
-        self._node.limit(rows, len(base.piece))
+        self._node.domain.limit(rows, len(base.piece))
         base.reads(rows)
 
         first: Any = base.first

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -46,6 +46,9 @@ _KEPT_BYTES_MAX = 1 << 20
 _KEPT_NAMES_MAX = 1 << 12
 
 
+_AheadT = TypeVar("_AheadT", bound=Ahead)
+
+
 class Computed(Node):
     """A dataset of such a class.
 
@@ -68,7 +71,7 @@ class Computed(Node):
             for condition, outcome in own.reading.asserted:
                 self._prove(condition, outcome)
             self._check_read()
-            self.length, missing = self._domain.settle()
+            self.length, missing = self.domain.settle()
             index = None if missing is None else np.where(missing, NOWHERE, np.arange(self.length, dtype=np.int64))
             usable = None if missing is None else ~missing
             pieces = [
@@ -78,10 +81,9 @@ class Computed(Node):
                 raise UnreadableError("gives nothing but texts")
         except UnreadableError as error:
             raise own.unread(error) from None
-        self.negatives = self._domain.plain and missing is None and not self._gives_index
-        self.gives_index = self._gives_index
+        self.negatives = self.domain.plain and missing is None and not self.gives_index
         stored = any(base.stored is not None for base in self._bases.values())  # which take other indices in other ways
-        self.any_integer = self._domain.plain and not (self._gives_index or own.asks_index or stored)
+        self.any_integer = self.domain.plain and not (self.gives_index or own.asks_index or stored)
         plain = self.negatives and all(piece.is_row for piece in pieces)
         if isinstance(own, OwnCode):
             self.note = f"its __getitem__ {'only takes rows: read' if plain else 'was compiled'} from its bytecode"
@@ -102,7 +104,7 @@ class Computed(Node):
         """Nothing is compiled yet."""
         self.rows = rows
         self.dataset = own.dataset
-        self._own = own
+        self.own = own
         self._most = most
         self._bases: dict[tuple[Expression, tuple[Any, ...]], Base] = {}
         self._ahead: dict[tuple[Any, ...], Ahead] = {}
@@ -110,15 +112,14 @@ class Computed(Node):
         self._kept: list[tuple[Expression, Any]] = []
         # By their ids, bases of which other rows are taken than the index's.
         self._drawn_of: set[int] = set()
-        self._domain = Domain()
-        self._gives_index = False
+        self.domain = Domain()
         self._dtype = torch.get_default_dtype()
         self._leaves: list[Leaf | TextAhead] = []
 
     @cached_property
     def uses(self) -> Uses:
         """What its values are used by."""
-        return Uses(self._own.reading)
+        return Uses(self.own.reading)
 
     @property
     def works_ahead(self) -> bool:
@@ -131,12 +132,7 @@ class Computed(Node):
             return tuple(map(self._structure, given.items))
         if isinstance(given, Mapping) and given.items:
             return dict(zip(given.names, map(self._structure, given.items), strict=True))
-        if (
-            isinstance(given, Call)
-            and not given.arguments
-            and given.options
-            and self._own.means(given.function) is dict
-        ):
+        if isinstance(given, Call) and not given.arguments and given.options and self.own.means(given.function) is dict:
             return {name: self._structure(each) for name, each in given.options}
         leaf: Leaf | TextAhead = (made := Leaf(self))
         try:
@@ -163,7 +159,7 @@ class Computed(Node):
         path = (*record.path, next(iter(record.sample)) if type(record.sample) is dict else 0)
         known = record.place, (*path, Records)
         if known not in self._bases:
-            self._bases[known] = Base(record.place, self._own.value(record.place), path, records=True)
+            self._bases[known] = Base(record.place, self.own.value(record.place), path, records=True)
         self._bases[known].reads(record.rows)
 
     def _text(self, given: Expression) -> TextAhead | None:
@@ -171,16 +167,14 @@ class Computed(Node):
         if not any(isinstance(part, Index) for part in parts_of(given)):
             return None
         try:
-            if (str, given) not in self._ahead:
-                self._add_ahead((str, given), TextAhead(self._own, given, self._most))
+            text = self._worked_ahead((str, given), lambda: TextAhead(self.own, given, self._most))
         except UnreadableError:
             return None
-        text = self._ahead[str, given]
-        self.limit(INDEX, len(text))
-        return text  # type: ignore[return-value]
+        self.domain.limit(INDEX, len(text))
+        return text
 
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
-        if not self._own.unchanged(dataset):
+        if not self.own.unchanged(dataset):
             return False
         try:
             return self.stands(at, at)
@@ -199,7 +193,7 @@ class Computed(Node):
         """
         if torch.get_default_dtype() is not self._dtype:
             return False
-        values, count = self._own.values(self._places), len(self._bases)
+        values, count = self.own.values(self._places), len(self._bases)
         rows = (None if id(base) in self._drawn_of else at for base in self._bases.values())
         return (
             all(map(Base.unchanged, self._bases.values(), values, rows))
@@ -209,7 +203,7 @@ class Computed(Node):
 
     def constant(self, expression: Expression) -> Any:
         """What an expression without the index stands for, which is to be the same from now on."""
-        found = self._own.value(expression)
+        found = self.own.value(expression)
         kind = kind_of(found)
         if kind in ("tensor", "array"):
             if kind == "tensor" and (
@@ -226,17 +220,7 @@ class Computed(Node):
             found = type(found)(found)
             self._kept.append((expression, found))
             return found
-        return self._own.means(expression)
-
-    def means(self, expression: Expression) -> Any:
-        return self._own.means(expression)
-
-    def if_seen(self, expression: Expression) -> Any:
-        """The same; None where that cannot be seen."""
-        try:
-            return self._own.means(expression)
-        except UnreadableError:
-            return None
+        return self.own.means(expression)
 
     def _evaluate(self, loose: Expression) -> None:
         """Raises UnreadableError for what is evaluated and not given, where it may do more than to be evaluated."""
@@ -258,7 +242,7 @@ class Computed(Node):
         with suppress(UnreadableError):
             known = self.worked_out(condition)
             if all(each is outcome for each in known.values):
-                self.limit(INDEX, len(known))
+                self.domain.limit(INDEX, len(known))
                 return
         raise UnreadableError(f"branches on {condition}", condition)
 
@@ -271,15 +255,12 @@ class Computed(Node):
 
     def is_stored(self, place: Expression) -> bool:
         """Whether it is a file that is opened, or an array in one."""
-        try:
-            return isinstance(self._own.value(place), Group | StoredArray)
-        except UnreadableError:
-            return False
+        return isinstance(self.own.if_seen(place), Group | StoredArray)
 
     def base(self, place: Expression, path: tuple[Any, ...] = ()) -> Base:
         """What items are taken of."""
         if (place, path) not in self._bases:
-            self._bases[place, path] = Base(place, self._own.value(place), path)
+            self._bases[place, path] = Base(place, self.own.value(place), path)
         return self._bases[place, path]
 
     def text(self, place: Expression, table: Expression, other: int | None) -> Base:
@@ -289,10 +270,8 @@ class Computed(Node):
         """
         path = (table, other)
         if (place, path) not in self._bases:
-            numbers = self._own.value(table)
-            if not _numbers_characters(numbers) or len(numbers) > _KEPT_NAMES_MAX:
-                raise UnreadableError(f"looks up in {table}, which is no dict of a text's characters", table)
-            text = self._own.value(place)
+            numbers = self._names(table, "a text's characters")
+            text = self.own.value(place)
             known = numbers if other is None or type(text) is not str else dict.fromkeys(text, other) | numbers
             self._bases[place, path] = Base(place, text, numbers=known)
             self._kept.append((table, dict(numbers)))
@@ -300,13 +279,21 @@ class Computed(Node):
 
     def texts(self, place: Expression, table: Expression, other: int | None) -> TextsAhead:
         """The same of a text, or a list of words, for each index."""
-        if (place, table, other) not in self._ahead:
-            numbers = self._own.value(table)
-            if not _numbers_characters(numbers) or len(numbers) > _KEPT_NAMES_MAX:
-                raise UnreadableError(f"looks up in {table}, which is no dict of texts", table)
-            self._add_ahead((place, table, other), TextsAhead(self._own, place, numbers, other, self._most))
+
+        def make() -> TextsAhead:
+            numbers = self._names(table, "texts")
+            made = TextsAhead(self.own, place, numbers, other, self._most)
             self._kept.append((table, dict(numbers)))
-        return self._ahead[place, table, other]  # type: ignore[return-value]
+            return made
+
+        return self._worked_ahead((place, table, other), make)
+
+    def _names(self, table: Expression, what: str) -> dict[str, int]:
+        """The numbers of texts. Raises UnreadableError for another value, or for more than are compared each time."""
+        numbers: dict[str, int] = self.own.value(table)
+        if not _numbers_characters(numbers) or len(numbers) > _KEPT_NAMES_MAX:
+            raise UnreadableError(f"looks up in {table}, which is no dict of {what}", table)
+        return numbers
 
     def any_texts(self) -> TextsAhead | None:
         """Texts that were worked out for each index, if there are any."""
@@ -320,28 +307,25 @@ class Computed(Node):
 
     def loaded(self, path: Expression) -> NpyAhead:
         """The arrays of files."""
-        if (np.load, path) not in self._ahead:
-            self._add_ahead((np.load, path), NpyAhead(self._own, path))
-        return self._ahead[np.load, path]  # type: ignore[return-value]
+        return self._worked_ahead((np.load, path), lambda: NpyAhead(self.own, path))
 
     def sounds(self, path: Expression, how: Sounds) -> WavAhead:
         """The sounds of files."""
-        if (how, path) not in self._ahead:
-            self._add_ahead((how, path), WavAhead(self._own, path, how))
-        return self._ahead[how, path]  # type: ignore[return-value]
+        return self._worked_ahead((how, path), lambda: WavAhead(self.own, path, how))
 
     def worked_out(self, place: Expression) -> NumbersAhead:
         """Numbers that are worked out for each index."""
-        if (place,) not in self._ahead:
-            self._add_ahead((place,), NumbersAhead(self._own, place, self._most))
-        return self._ahead[place,]  # type: ignore[return-value]
+        return self._worked_ahead((place,), lambda: NumbersAhead(self.own, place, self._most))
 
-    def _add_ahead(self, key: tuple[Any, ...], made: Ahead) -> None:
-        self._ahead[key] = made
-        if made.columns.reckons:
-            self._gives_index = True
-        if not made.columns.negatives:
-            self._domain.plain = False
+    def _worked_ahead(self, key: tuple[Any, ...], make: Callable[[], _AheadT]) -> _AheadT:
+        """What is worked out for each index, once."""
+        if key not in self._ahead:
+            made = self._ahead[key] = make()
+            if made.columns.reckons:
+                self.gives_index = True
+            if not made.columns.negatives:
+                self.domain.plain = False
+        return self._ahead[key]  # type: ignore[return-value]
 
     def uneven(self, place: Expression, path: tuple[Any, ...]) -> Base | None:
         """Lists of numbers that differ in length, in a list; None where they do not."""
@@ -349,7 +333,7 @@ class Computed(Node):
             base = self._bases[place, path]
             return base if base.array is None else None
         try:
-            elements = Listed(self._own.value(place), path).elements
+            elements = Listed(self.own.value(place), path).elements
         except RefusalError:
             return None
         lists = set(map(type, elements)) <= {list, tuple}
@@ -357,19 +341,10 @@ class Computed(Node):
 
     def record(self, place: Expression) -> Any:
         """The first item of a list of lists, tuples or dicts; None of anything else."""
-        value = self._own.value(place)
+        value = self.own.value(place)
         if type(value) in (list, tuple) and value and type(value[0]) in (list, tuple, dict):
             return value[0]
         return None
-
-    def limit(self, integers: Integers, length: int) -> None:
-        self._domain.limit(integers, length)
-
-    def not_plain(self) -> None:
-        self._domain.plain = False
-
-    def gives_index_itself(self) -> None:
-        self._gives_index = True
 
     def look_up(self, base: Base | Ahead, integers: Integers) -> Integers:
         """What the items of a base are, for these: numbers that are worked out ahead."""
@@ -391,10 +366,7 @@ def in_lists(own: OwnCode | ListItems) -> bool:
             case Display(items=items) | Mapping(items=items) if items:
                 work += items
             case Item(owner=owner, key=Index()):
-                try:
-                    whole = own.value(owner)
-                except UnreadableError:
-                    return False
+                whole = own.if_seen(owner)
                 if type(whole) not in (list, tuple) or not whole:
                     return False
                 first = whole[0]

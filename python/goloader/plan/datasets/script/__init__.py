@@ -17,7 +17,9 @@ picture.py       an image on its way, and functions of its numbers
 changing.py      arrays that it changes in place,
 patches.py       of which rectangles are set, and
 memory.py        which of them share memory
-crops.py         frames of sounds
+crops.py         frames of sounds, and other parts of
+wholes.py        arrays of which each sample has one
+albumentations.py  what its Compose does to an image, and draws
 looking.py       what it asks of pixels
 giving.py        what a sample gives; also
 stack.py         several images in one tensor

@@ -165,18 +165,12 @@ def taken_back(
     for key, (array, before) in changes.items():
         now = c.known[key][1]
         assert now is not None
-        if _is_within(c, c.born[key], side):
+        if c.is_in(side, c.born[key]):
             del c.changed_at[key]
         else:
             found.append((array, now))
             c.known[key] = array, before
     return found
-
-
-def _is_within(c: Compiler, block: list[Any] | None, outer: list[Any]) -> bool:
-    while block is not None and block is not outer:
-        block = c.around.get(id(block))
-    return block is outer
 
 
 def change_all(c: Compiler, changed: Sequence[tuple[Expression, Picture]]) -> None:

@@ -42,7 +42,6 @@ from ...bytecode import (
     Reading,
     Several,
     UnreadableError,
-    is_spread,
     parts_of,
 )
 from ...look import hiding, in_class, is_a
@@ -154,9 +153,9 @@ class ScriptCode(OwnCode):
     def _count_of_all(self, of: Expression) -> int:
         """How many items a list or tuple has, or a tensor of several, the same for every index; 0 for others."""
         match of:
-            case Call(function=function, arguments=(Display(items=items) as several,), options=()) if self.if_seen(
-                function
-            ) is torch.stack and not is_spread(several):
+            case Call(function=function, arguments=(Display(items=items, spread=False),), options=()) if (
+                self.if_seen(function) is torch.stack
+            ):
                 return len(items)
         if not any(isinstance(part, Index) for part in parts_of(of)):
             return 0
@@ -402,7 +401,7 @@ class ScriptCode(OwnCode):
         if self.drawn(call) == "torch.randperm":
             count = self._count(of)
             return Choice((), Several, count, orders=True) if 0 < count <= ORDERED_MAX else None
-        if not isinstance(of, Display) or of.kind is not list or is_spread(of) or not 0 < len(of.items) <= ORDERED_MAX:
+        if not isinstance(of, Display) or of.kind is not list or of.spread or not 0 < len(of.items) <= ORDERED_MAX:
             return None
         return Choice(of.items, list, len(of.items), orders=True, of=of)
 

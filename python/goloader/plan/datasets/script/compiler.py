@@ -534,9 +534,9 @@ class Compiler:
             self._series[id(of)] = of, found
         return self._series[id(of)][1]
 
-    def is_in(self, block: list[Any]) -> bool:
-        """Whether what is set in a block is set where instructions go now."""
-        inner: list[Any] | None = self.into
+    def is_in(self, block: list[Any], inner: list[Any] | None = None) -> bool:
+        """Whether what is set in a block is set in another one, or where instructions go now."""
+        inner = self.into if inner is None else inner
         while inner is not None and inner is not block:
             inner = self.around.get(id(inner))
         return inner is block
@@ -678,10 +678,7 @@ class Compiler:
 
     def function(self, of: Expression) -> Any:
         """What is called, which has to go on being that; None if it cannot be said."""
-        try:
-            return self.own.means(of)
-        except UnreadableError:
-            return None
+        return self.own.means_if_seen(of)
 
     def constant(self, of: Expression) -> Any:
         """A value that is the same for all samples. Raises UnreadableError."""

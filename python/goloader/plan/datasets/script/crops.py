@@ -123,10 +123,7 @@ class Crops(Computed):
         """The array, the tensor or the list of these that an expression stands for; None for anything else."""
         if not isinstance(place, Attribute | Name | Item) or varies(place):
             return None
-        try:
-            value = self._own.value(place)
-        except UnreadableError:
-            return None
+        value = self.own.if_seen(place)
         first = value[0] if type(value) in (list, tuple) and value else value
         return value if type(first) in _ARRAYS and first.ndim else None
 
@@ -206,7 +203,7 @@ class Crops(Computed):
         """How long an array is along an axis, which is to be the same from now on; so is a list's length."""
 
         def shape() -> tuple[int, ...]:
-            whole = self._own.value(place)
+            whole = self.own.value(place)
             return (len(whole),) if type(whole) in (list, tuple) else tuple(whole.shape)
 
         extents = shape()

@@ -98,8 +98,7 @@ def _multinomial(c: Compiler, call: Call) -> Number:
     return c.let(["torch.multinomial", *weights32], "int")._replace(kind="int64")
 
 
-# Of numpy's functions that take a size, what they draw an item of, and the parameters before the size: with what is left
-# out, where an item is one + other * what is drawn.
+# Of numpy's functions that take a size, what draws an item, and the parameters before the size.
 _SIZED: dict[str, tuple[str, tuple[str, ...]]] = {
     "random": ("numpy.random", ()),
     "random_sample": ("numpy.random", ()),

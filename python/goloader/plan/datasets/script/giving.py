@@ -18,7 +18,6 @@ from ...bytecode import (
     Index,
     Mapping,
     UnreadableError,
-    is_spread,
     parts_of,
 )
 from ...refusal import RefusalError
@@ -67,7 +66,7 @@ IMAGES, STACKS = 1 << 20, 1 << 21
 
 def structure_of(c: Compiler, given: Expression, batch: type) -> Structure:
     """The structure of a sample, whose fields are noted. Raises UnreadableError."""
-    if is_spread(given):
+    if isinstance(given, Display) and given.spread:
         raise UnreadableError("gives a list of as many items as there are", given)
     if isinstance(given, Display) and given.kind in (list, tuple):
         return tuple(structure_of(c, each, tuple) for each in given.items)

@@ -168,7 +168,7 @@ class Scripted(Node):
         self._made_of = Sources(lambda: [part for each in columns for part in each.sources()])
         script = compiler.to_plan(counts, of_files)
         images = tuple(
-            (table.dtype, table.channels, picture.size, not _is_volume(compiler, picture))
+            (table.dtype, table.channels, picture.size, picture.made().ndim != 3)
             for picture, table in zip(compiler.pictures, compiler.tables, strict=True)
         )
         examples = tuple(picture.made() for picture in compiler.pictures)
@@ -283,11 +283,6 @@ def _compiled(own: ScriptCode) -> Compiler:
         raise own.unread(error) from None
     except ERRORS as error:
         raise own.refusal(f"{type(error).__name__} where it is read: {error}") from None
-
-
-def _is_volume(compiler: Compiler, picture: Any) -> bool:
-    """Whether a sample's tensor has its channels as a dimension."""
-    return picture.made().ndim == 3  # type: ignore[no-any-return]
 
 
 def _values(given: Given, rows: Any) -> Sequence[Any]:

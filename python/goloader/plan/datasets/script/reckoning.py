@@ -27,7 +27,6 @@ from ...bytecode import (
     Part,
     Unary,
     UnreadableError,
-    is_spread,
 )
 from ...look import is_a
 from . import arrays, numbers
@@ -288,7 +287,7 @@ def items_of(c: Compiler, of: Expression) -> Sequence[Expression | Number]:
     match of:
         case Either() if isinstance(holds := c.branches.get(of.number), bool):
             return items_of(c, of.then if holds else of.otherwise)
-        case Display(kind=kind, items=items) if kind in (list, tuple) and not is_spread(of):
+        case Display(kind=kind, items=items, spread=False) if kind in (list, tuple):
             return items
         case Attribute(owner=owner, name="size") if c.form(owner) == "pil":
             return _extents(c, owner)

@@ -29,7 +29,6 @@ from ...bytecode import (
     Text,
     UnreadableError,
     fields_of,
-    is_spread,
     own_parts,
     parts_of,
 )
@@ -221,7 +220,7 @@ def lists_of(c: Compiler, of: Expression, *, by_numpy: bool = False) -> Lists | 
 
     by_numpy  as the array that numpy makes of it
     """
-    if isinstance(of, Index | Constant | Drawn | Either) or (isinstance(of, Display) and not is_spread(of)):
+    if isinstance(of, Index | Constant | Drawn | Either) or (isinstance(of, Display) and not of.spread):
         return None
     with suppress(UnreadableError, *ERRORS):
         try:
@@ -296,7 +295,7 @@ def _is_row(c: Compiler, key: Expression) -> bool:
 
 def count_of(c: Compiler, of: Expression) -> Number:
     """len(of), of what is the same for all samples."""
-    if isinstance(of, Display) and of.kind in (list, tuple) and not is_spread(of):
+    if isinstance(of, Display) and of.kind in (list, tuple) and not of.spread:
         return Number(len(of.items), "int")
     known = c.own.length_of(of)
     if known is not None:

@@ -328,7 +328,7 @@ class WindowLeaf(WholeLeaf):
                 sample = 0.5
             case "numpy", _:
                 sample = np.int64(1)
-            case "float32" | "int64", Call(arguments=arguments, options=options):  # torch.rand(1), torch.randint(9, (1,))
+            case "float32" | "int64", Call(arguments=arguments, options=options):  # torch's, of one item
                 size = dict(options).get("size", arguments[-1] if arguments else None)
                 if size is None or (found := self._crops.shape(size)) is None:
                     raise UnreadableError(f"reckons with {call}", call)
