@@ -565,3 +565,17 @@ def test_a_negated_integer_stays_of_its_type(source: str) -> None:
     )  # fmt: skip
     native = goloader.DataLoader(dataset).explain().native
     check(Program(loader_of(dataset, batch_size=2), epochs=1), native=native)
+
+
+@WORKERS
+@pytest.mark.parametrize(
+    "source",
+    [
+        "self.x[[i, i + 3]]", "self.t[[i, i + 1]] * 2", "self.x[[i, 8], 0]", "self.t[:, [i % 3, 2]]",
+        "self.x[[i, 9, 2]]", "self.t[[0, i + 1]]", "self.x[(i, i + 2),]",
+    ],
+)  # fmt: skip
+def test_a_list_of_places_is_no_slice(source: str, num_workers: int) -> None:
+    x = np.arange(36.0).reshape(12, 3)
+    dataset = function_dataset(source)(x=x, t=torch.from_numpy(x), length=8)
+    check(Program(loader_of(dataset, batch_size=3, num_workers=num_workers), epochs=1), native=False)
