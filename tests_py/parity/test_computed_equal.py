@@ -136,6 +136,32 @@ def test_what_is_changed_in_an_epoch_is_seen_without_workers() -> None:
     assert made[0] == made[1]
 
 
+class Marked(Over):
+    """Places below 0 are left to this code."""
+
+    y: Any
+
+    def __getitem__(self, i: int) -> Any:
+        marks = np.zeros(4)
+        marks[self.y[i] - 2] = 1
+        return marks
+
+
+def test_samples_left_to_code_are_of_what_was_changed_elsewhere() -> None:
+    made = []
+    for kind in (goloader.DataLoader, DataLoader):
+        dataset, batches = Marked(y=[k % 4 for k in range(12)], length=12), []
+        loader = kind(dataset, batch_size=2)
+        for number, batch in enumerate(loader):
+            batches.append(batch.tolist())
+            if number == 1:
+                dataset.y[0] = 3
+                dataset.y[9] = 0
+        made.append(batches)
+        assert kind is DataLoader or loader.explain().native
+    assert made[0] == made[1]
+
+
 @pytest.mark.filterwarnings("ignore::goloader.GoloaderWarning")
 def test_another_default_device_is_seen_in_an_epoch() -> None:
     devices = []
@@ -565,3 +591,17 @@ def test_a_negated_integer_stays_of_its_type(source: str) -> None:
     )  # fmt: skip
     native = goloader.DataLoader(dataset).explain().native
     check(Program(loader_of(dataset, batch_size=2), epochs=1), native=native)
+
+
+@WORKERS
+@pytest.mark.parametrize(
+    "source",
+    [
+        "self.x[[i, i + 3]]", "self.t[[i, i + 1]] * 2", "self.x[[i, 8], 0]", "self.t[:, [i % 3, 2]]",
+        "self.x[[i, 9, 2]]", "self.t[[0, i + 1]]", "self.x[(i, i + 2),]",
+    ],
+)  # fmt: skip
+def test_a_list_of_places_is_no_slice(source: str, num_workers: int) -> None:
+    x = np.arange(36.0).reshape(12, 3)
+    dataset = function_dataset(source)(x=x, t=torch.from_numpy(x), length=8)
+    check(Program(loader_of(dataset, batch_size=3, num_workers=num_workers), epochs=1), native=False)

@@ -410,6 +410,27 @@ def test_idioms(kind: Any, root: Path, num_workers: int) -> None:
     check(Program(loader_of(kind(root), batch_size=4, shuffle=True, num_workers=num_workers)))
 
 
+class RowsOfATable(Base):
+    def __getitem__(self, idx: int) -> Any:
+        path = self.df.iloc[[idx, 0]]
+        return self.transform(Image.open(os.path.join(self.root, path)).convert("RGB"))
+
+
+class PartOfATable(Base):
+    def __getitem__(self, idx: int) -> Any:
+        return self.transform(Image.open(self.paths[idx]).convert("RGB")), self.df.iloc[idx:1]
+
+
+class TwoRowsOfATable(Base):
+    def __getitem__(self, idx: int) -> Any:
+        return self.transform(Image.open(self.paths[idx]).convert("RGB")), self.df.iloc[[idx, 1]]
+
+
+@pytest.mark.parametrize("kind", [RowsOfATable, PartOfATable, TwoRowsOfATable])
+def test_several_rows_of_a_table_are_no_item(kind: Any, root: Path) -> None:
+    assert errors(check(Program(loader_of(kind(root), batch_size=4), epochs=1), native=False))
+
+
 @WORKERS
 @pytest.mark.parametrize("kind", [ByLabels, ByRowLabel, Unpacked, Wraps, LoadsByMethod, *GIVE_INDEX])
 def test_indices_below_zero_and_out_of_range(kind: Any, root: Path, num_workers: int) -> None:

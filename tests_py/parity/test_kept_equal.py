@@ -255,8 +255,14 @@ class CallsOthers(Standardised):
         return self.tensor[i].mean() + by_names(i)
 
 
+class NoneAtTimes(Standardised):
+    def __getitem__(self, i: int) -> Any:
+        return self.tensor[i] - self.tensor[i].mean() if i % 3 == 0 else None
+
+
 @pytest.mark.parametrize(
-    "kind", [Draws, DrawsByTorch, Counts, Caches, Writes, WritesThroughAView, Opens, Warns, OfLists, CallsOthers]
+    "kind",
+    [Draws, DrawsByTorch, Counts, Caches, Writes, WritesThroughAView, Opens, Warns, OfLists, CallsOthers, NoneAtTimes],
 )
 def test_code_that_may_do_more_is_run_each_time(kind: type[Base]) -> None:
     """Such a class is torch's, and gives what it gives there."""

@@ -318,8 +318,8 @@ class _NativeIterator(CoreIterator):
     def _fetch(self, task: _Task) -> Any:
         """Lets the dataset answer for a batch with something that is not its index: it knows the error to raise."""
         try:
-            if not self._samples.unchanged(self._dataset):
-                # torch's workers would ask the dataset that they were begun with.
+            if self._num_workers and not self._samples.unchanged(self._dataset):
+                # torch's workers would ask the dataset that they were begun with; without workers it is asked as it is.
                 raise self._samples.missing(task.given if self._auto_collation else [task.at(0)])
             with self._directory, untouched(self._generators, objects=self._objects):
                 batch = self._ask_dataset(task.asked)

@@ -460,7 +460,9 @@ class Columns:
             case Unary(operator="not", operand=operand):
                 _check(expression, [column(operand)], (*_PLAIN, *_WHOLES))
                 return _mapped(operator.not_, [column(operand)], len(at))
-            case Item(owner=Attribute(name="iloc" | "loc" | "at" as by) as place, key=Display(items=(Index(), key))):
+            case Item(
+                owner=Attribute(name="iloc" | "loc" | "at" as by) as place, key=Display(kind=kind, items=(Index(), key))
+            ) if kind is tuple:
                 name = self._key(key)
                 if type(name) is (int if by == "iloc" else str):
                     return frames.items(frames.column(self._frame(place), name), at)
@@ -617,7 +619,10 @@ def _has_bare_index(of: Expression) -> bool:
 
 
 def _is_index(key: Expression) -> bool:
-    return isinstance(key, Index) or (isinstance(key, Display) and key.items[:1] == (Index(),))
+    match key:
+        case Display(kind=kind, items=(Index(), *_)):
+            return kind is tuple
+    return isinstance(key, Index)
 
 
 def _items(container: Any, at: Sequence[int]) -> Any:

@@ -290,6 +290,7 @@ class _Kept:
 
     def settle(self, made: list[Any]) -> None:
         """Makes room for rows that have in common what these have. Raises _Left and UnreadableError."""
+        self._check_types(made)
         if self.is_text:
             return
         if not self._of_arrays:
@@ -321,6 +322,10 @@ class _Kept:
         self._ragged = ragged
         self.spec = self._dtype.name, item, self._dtype.name, kind, str(ragged)
 
+    def _check_types(self, values: Sequence[Any]) -> None:
+        if set(map(type, values)) != {self._kind}:
+            raise _Left("values of several types")
+
     def _arrays_of(self, values: Sequence[Any]) -> Sequence[Any]:
         """Tensors, or arrays, as arrays. Raises _Left for some that are not plain, or differ in dtype."""
         if len(set(map(_DTYPE, values))) > 1:
@@ -340,8 +345,7 @@ class _Kept:
 
     def keep(self, rows: list[int], values: Sequence[Any]) -> None:
         """Raises _Left for what is not like the others."""
-        if set(map(type, values)) != {self._kind}:
-            raise _Left("values of several types")
+        self._check_types(values)
         if self.is_text:
             for row, value in zip(rows, values, strict=True):
                 self.values[row] = value

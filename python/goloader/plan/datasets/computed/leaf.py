@@ -652,7 +652,7 @@ class Leaf:
             raise UnreadableError("takes items in a way that is not known")
         rest = [self._key(each) for each in keys[axis + 1 :]]
         array, key, window = base.array, keys[axis], 0
-        if isinstance(key, Display):
+        if isinstance(key, Display) and key.kind is slice:
             start, stop = map(self._end, key.items[:2])
             step = self._key(key.items[2]) if len(key.items) > 2 else None
             if stop is None or not (step is None or (type(step) is int and step > 0)):
