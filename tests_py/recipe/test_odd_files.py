@@ -123,3 +123,28 @@ def test_a_file_that_is_replaced_by_no_image_is_told_as_pillow_tells_it(tmp_path
     source = Source(os.fsencode(path), str(path), (2, 2), "RGB", (about.st_size, about.st_mtime_ns))
     with pytest.raises(OSError, match=re.escape(f"cannot identify image file '{path}'")):
         source.load()
+
+
+class SeveralDtypes(data.Dataset[Any]):
+    def __init__(self, path: Path) -> None:
+        self.path, self.opened = path, 0
+
+    def __len__(self) -> int:
+        return 12
+
+    def __getitem__(self, index: int) -> Any:
+        self.opened += 1  # so that it is not read from its bytecode
+        made = F.to_tensor(Image.open(self.path).convert("RGB"))
+        return made.double() if index % 4 == 1 else made
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_a_batch_of_several_dtypes(tmp_path: Path, num_workers: int) -> None:
+    path = tmp_path / "image.webp"
+    KINDS["webp"](np.random.default_rng(0).integers(0, 256, (60, 70, 3), dtype=np.uint8), path)
+    loaders = [
+        kind(SeveralDtypes(path), batch_size=3, num_workers=num_workers)
+        for kind in (data.DataLoader, goloader.DataLoader)
+    ]
+    want, got = ([(batch.dtype, batch.tolist()) for _ in range(2) for batch in loader] for loader in loaders)
+    assert got == want
