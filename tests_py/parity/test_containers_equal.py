@@ -21,6 +21,7 @@ from torchvision.transforms import v2
 from twins import Program, check, errors, loader_of
 
 import goloader
+from goloader.plan.bytecode.made import Lists
 
 WORKERS = pytest.mark.parametrize("num_workers", [0, 1, 3])
 API = pytest.mark.parametrize("api", [v1, v2], ids=["v1", "v2"])
@@ -183,6 +184,21 @@ def test_what_a_user_changes_is_seen(root: Path, api: Any) -> None:
 
     made = check(Program(loader_of(dataset, batch_size=5), epochs=5, before=before))
     assert api is v1 or errors(made)
+
+
+def test_lists_that_ways_have_in_common_are_known_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is known of lists would double where two ways of a branch meet, until the memory is full."""
+    counts, begin = [], Lists.__init__
+
+    def counted(self: Lists, *lists: Any) -> None:
+        begin(self, *lists)
+        counts.append(len(self.all))
+
+    monkeypatch.setattr(Lists, "__init__", counted)
+    order = v1.RandomOrder([v1.RandomVerticalFlip(0.1 * k) for k in range(5)])
+    dataset = ImageFolder(str(root), v1.Compose([v1.Resize((20, 20)), order, v1.ToTensor()]))
+    check(Program(loader_of(dataset, batch_size=5), epochs=1))
+    assert max(counts) < 100
 
 
 def stacked(crops: Any) -> torch.Tensor:

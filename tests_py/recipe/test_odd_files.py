@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from torchvision.transforms import functional as F
 
 import goloader
 from goloader.doors.recipe import door
+from goloader.doors.recipe.recipe import Source
 
 # How a file is written, of pixels [height, width, 3].
 KINDS = {
@@ -96,3 +99,52 @@ def test_one_among_others_sends_no_batch_to_python(kind: str, mode: str, num_wor
             by_pillow = {what.partition(" of ")[0].partition(" from ")[0] for what, _ in record.reasons}
             assert by_pillow <= (set() if kind in NATIVE and mode == "RGB" else {"Image.open", "Image.convert"})
             assert sum(record.leaves.values()) == record.samples
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_what_is_told_behind_the_pixels(tmp_path: Path, name: str, traced: Any) -> None:
+    """Pillow knows some of an image's info when it has decoded it."""
+    path = tmp_path / "image"
+    KINDS[name](np.random.default_rng(0).integers(0, 256, (60, 70, 3), dtype=np.uint8), path)
+
+    def told(path: Path) -> Any:
+        image = Image.open(path)
+        before = dict(image.info)
+        image.convert("RGB")
+        return before, dict(image.info), image.format
+
+    assert traced(told, path)[0] == told(path)
+
+
+def test_a_file_that_is_replaced_by_no_image_is_told_as_pillow_tells_it(tmp_path: Path) -> None:
+    path = tmp_path / "image.png"
+    path.write_bytes(b"no image")
+    about = path.stat()
+    source = Source(os.fsencode(path), str(path), (2, 2), "RGB", (about.st_size, about.st_mtime_ns))
+    with pytest.raises(OSError, match=re.escape(f"cannot identify image file '{path}'")):
+        source.load()
+
+
+class SeveralDtypes(data.Dataset[Any]):
+    def __init__(self, path: Path) -> None:
+        self.path, self.opened = path, 0
+
+    def __len__(self) -> int:
+        return 12
+
+    def __getitem__(self, index: int) -> Any:
+        self.opened += 1  # so that it is not read from its bytecode
+        made = F.to_tensor(Image.open(self.path).convert("RGB"))
+        return made.double() if index % 4 == 1 else made
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_a_batch_of_several_dtypes(tmp_path: Path, num_workers: int) -> None:
+    path = tmp_path / "image.webp"
+    KINDS["webp"](np.random.default_rng(0).integers(0, 256, (60, 70, 3), dtype=np.uint8), path)
+    loaders = [
+        kind(SeveralDtypes(path), batch_size=3, num_workers=num_workers)
+        for kind in (data.DataLoader, goloader.DataLoader)
+    ]
+    want, got = ([(batch.dtype, batch.tolist()) for _ in range(2) for batch in loader] for loader in loaders)
+    assert got == want

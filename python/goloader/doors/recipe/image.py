@@ -53,7 +53,10 @@ class StandInImage(Image.Image):
         if (name.startswith("__") and name.endswith("__")) or "_recipe" not in self.__dict__:
             raise AttributeError(name)
         if name in _HEADER_ATTRIBUTES and _is_fresh(self):
-            return getattr(_peer(self), name)
+            peer = _peer(self)
+            if self.__dict__["_loaded"] and peer.format != "JPEG":  # other files may say more behind their pixels
+                peer.load()
+            return getattr(peer, name)
         become_real(self, f"Image.{name}")
         return getattr(self, name)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
@@ -150,7 +151,7 @@ class _Helper:
                 raise TroubleError(f"OpenCV reads {pixels.shape} where {source.size} were expected")
             return pixels.tobytes(), *source.size
         source.verify()
-        with switch.off(), Image.open(source.data if source.path else io.BytesIO(source.data)) as image:
+        with switch.off(), Image.open(os.fsdecode(source.data) if source.path else io.BytesIO(source.data)) as image:
             if image.size != source.size:
                 raise TroubleError(f"Pillow opens {image.size} pixels where {source.size} were expected")
             if source.mode == "P" != image.mode:

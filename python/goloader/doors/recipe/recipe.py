@@ -93,7 +93,7 @@ class Source:
     @contextmanager
     def _opened(self) -> Iterator[Image.Image]:
         self.verify()
-        with switch.off(), Image.open(self.data if self.path else io.BytesIO(self.data)) as image:
+        with switch.off(), Image.open(os.fsdecode(self.data) if self.path else io.BytesIO(self.data)) as image:
             yield image
 
     def verify(self) -> None:

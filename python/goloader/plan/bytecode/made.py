@@ -277,7 +277,7 @@ class Lists:
     """Lists, each of which is itself alone, not those that are equal."""
 
     def __init__(self, lists: Iterable[Expression] = ()) -> None:
-        self.all = list(lists)
+        self.all = list({id(each): each for each in lists}.values())  # two ways that meet have most in common
 
     def __contains__(self, one: Expression) -> bool:
         return any(one is each for each in self.all)

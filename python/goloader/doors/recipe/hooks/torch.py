@@ -28,7 +28,10 @@ def hooks() -> tuple[Hook, ...]:
 
 @recorder
 def _collate_tensor_fn(original: Any, batch: Any, *, collate_fn_map: Any) -> Any:
-    return torch.stack(batch, 0) if isinstance(batch[0], StandInTensor) else None
+    first = batch[0]
+    # Of several dtypes a worker process makes the first one, and others a common one.
+    alike = isinstance(first, StandInTensor) and all(getattr(each, "dtype", None) == first.dtype for each in batch)
+    return torch.stack(batch, 0) if alike else None
 
 
 def fronts() -> tuple[tuple[Any, str, Make], ...]:
