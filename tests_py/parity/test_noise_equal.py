@@ -246,7 +246,7 @@ _TENSORS = [
     "y = x\n    y -= 1",
     "x = x.double() * np.random.normal(0, 1)",
     "x = torch.clamp(x, min=-{n})",
-    "s = torch.rand(1).item()\n    j = np.random.randint(0, len(self.flat))\n    x = s * x + torch.tensor(self.flat[j])",
+    "s = torch.rand(1).item()\n    y = self.flat[random.randrange(COUNT)]\n    x = s * x + torch.tensor(y)",
 ]
 
 
@@ -265,6 +265,6 @@ def test_random_code(seed: int) -> None:
         def dataset_of(getitem: Any) -> Any:
             return type("Written", (Data,), {"__getitem__": getitem})(seed)
 
-        names = {"np": np, "torch": torch, "random": random, "math": math}
+        names = {"np": np, "torch": torch, "random": random, "COUNT": COUNT}
         native += twins.check_code(source, names, dataset_of, None)
     assert native

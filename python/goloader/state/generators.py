@@ -147,11 +147,11 @@ class Twins:
             spare: Any = _NO_GAUSS
             if since:
                 numpys = np.random.RandomState()
-                numpys.set_state(("MT19937", _words_in(state), _place_in(state)))
+                numpys.set_state(("MT19937", _words_in(state), _place_in(state), *_NO_GAUSS))
                 numpys.bytes(4 * before)
                 numpys.standard_normal()
-                spare = numpys.get_state()[3:]
-            np.random.set_state((*np.random.get_state()[:3], *spare))  # type: ignore[arg-type]
+                spare = numpys.get_state()[3:]  # type: ignore[index]
+            np.random.set_state((*np.random.get_state()[:3], *spare))  # type: ignore[index]
 
     def take(self, states: Processes, counts: NDArray[np.int64]) -> Processes:
         """Draws so many words of each; gives the states that they follow: `states`, if no other thread drew since."""

@@ -312,7 +312,7 @@ class Leaf:
             case Call(function=Attribute(name="astype"), arguments=(_,), options=()):
                 return True
             case Call(function=function, arguments=(_, *_), options=options):
-                return copies(self._node.if_seen(function)) and dict(options).keys() <= {"dtype"}
+                return copies(self._node.own.if_seen(function)) and dict(options).keys() <= {"dtype"}
         return False
 
     def _part(self, owner: Expression, number: int, count: int) -> Any:

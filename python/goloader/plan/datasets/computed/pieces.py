@@ -52,7 +52,7 @@ class Piece:
         if (how == "row" or (how and leaf.inputs[0].view is None)) and leaf.inputs[0].is_element:
             self.array = dataclasses.replace(leaf.inputs[0].elements(length, usable), stored=stored)
             shape, kind = self.array.shape[1:], f"list of {leaf.kind}s"
-            self.extents = leaf.extents or getattr(leaf.inputs[0].base.piece, "extents", ())  # type: ignore[union-attr]
+            self.extents = leaf.extents or getattr(leaf.inputs[0].base.piece, "extents", ())
             more = (f"{self.array.lengths is None}{stored}{self.extents}", "")
         elif how:
             self.array = dataclasses.replace(leaf.inputs[0].array(length, usable), stored=stored)

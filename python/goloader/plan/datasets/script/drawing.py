@@ -135,8 +135,7 @@ def _vector(c: Compiler, call: Call, library: str, kind: str) -> Vector | None:
         return None
     drawn, names = _SIZED[kind]
     bound = bind(call, (*names, "size"))
-    size = bound.pop("size", None)
-    if size is None or (shape := c.crops.shape(size)) is None:
+    if "size" not in bound or (shape := c.crops.shape(bound["size"])) is None:
         return None
     made = _filled(c, drawn, shape)
     if not names:
