@@ -271,8 +271,15 @@ func (c *scriptCompiler) value(of plan.Expr) (number, error) {
 }
 
 func (c *scriptCompiler) fill(t plan.Fill) (instruction, error) {
-	value, err := c.value(t.Value)
 	to := c.vectors[t.Vector]
+	if d, ok := t.Value.(plan.Draw); ok && (d.Kind == plan.TorchRandn || d.Kind == plan.TorchRandnAVX2) {
+		c.drawn[0] = true
+		return func(f *Frame) error {
+			f.source.MT.Normals(f.Numbers[to.first:to.end], d.Kind == plan.TorchRandnAVX2)
+			return nil
+		}, nil
+	}
+	value, err := c.value(t.Value)
 	return func(f *Frame) error {
 		for k := to.first; k < to.end; k++ {
 			f.Numbers[k] = value(f)

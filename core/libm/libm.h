@@ -9,31 +9,32 @@
 #include <math.h>
 #include <stddef.h>
 
-typedef double (*gl_libm_function)(double);
-
 /* gl_libm_find gives the C library's function of a name, or `linked` where it has none; `kept` is for the next call. */
-static inline gl_libm_function gl_libm_find(gl_libm_function *kept, const char *name, gl_libm_function linked) {
-    gl_libm_function found = __atomic_load_n(kept, __ATOMIC_RELAXED);
+static inline void *gl_libm_find(void **kept, const char *name, void *linked) {
+    void *found = __atomic_load_n(kept, __ATOMIC_RELAXED);
     if (found == NULL) {
         void *library = dlopen("libm.so.6", RTLD_LAZY); /* never closed */
-        *(void **)&found = library == NULL ? NULL : dlsym(library, name);
+        found = library == NULL ? NULL : dlsym(library, name);
         found = found == NULL ? linked : found;
         __atomic_store_n(kept, found, __ATOMIC_RELAXED); /* threads that race store the same */
     }
     return found;
 }
 
-#define GL_LIBM(name)                                                                                                  \
-    static inline double gl_##name(double x) {                                                                         \
-        static gl_libm_function kept;                                                                                  \
-        return gl_libm_find(&kept, #name, name)(x);                                                                    \
+#define GL_LIBM(type, name)                                                                                            \
+    static inline type gl_##name(type x) {                                                                             \
+        static void *kept;                                                                                             \
+        return ((type (*)(type))gl_libm_find(&kept, #name, (void *)name))(x);                                          \
     }
 
-GL_LIBM(cos)
-GL_LIBM(exp)
-GL_LIBM(log)
-GL_LIBM(sin)
-GL_LIBM(tan)
+GL_LIBM(double, cos)
+GL_LIBM(double, exp)
+GL_LIBM(double, log)
+GL_LIBM(double, sin)
+GL_LIBM(double, tan)
+GL_LIBM(float, cosf)
+GL_LIBM(float, logf)
+GL_LIBM(float, sinf)
 
 #undef GL_LIBM
 

@@ -193,12 +193,18 @@ func (p scriptParser) instruction(n node) (made Instruction) {
 		if let.Value = p.drawOr(value); let.Value.Type() != p.script.Numbers[let.Number] {
 			value.fail("it is of another type than number %d", let.Number)
 		}
+		if d, ok := let.Value.(Draw); ok && d.isRandn() {
+			value.fail("a draw of many numbers")
+		}
 		made = let
 	case "fill":
 		fill := Fill{Vector: int(f.get("vector").int(0, int64(len(p.script.Vectors))-1))}
 		value := f.get("value")
 		if fill.Value = p.drawOr(value); fill.Value.Type() != p.script.Vectors[fill.Vector].Of {
 			value.fail("it is of another type than vector %d", fill.Vector)
+		}
+		if d, ok := fill.Value.(Draw); ok && d.isRandn() && p.script.Vectors[fill.Vector].Count < RandnMin {
+			value.fail("a draw of %d numbers and more", RandnMin)
 		}
 		made = fill
 	case "apply":
@@ -344,6 +350,7 @@ var drawTypes = map[DrawKind]struct {
 	TorchMultinomial: {floats: true, of: Int}, TorchUniform: {args: 2, of: Float},
 	PythonRandom: {of: Float}, PythonGauss: {of: Float}, TorchRand: {of: Float}, NumPyRandom: {of: Float}, NumPyGauss: {of: Float},
 	PythonBelow: {args: 1, of: Int}, NumPyBelow: {args: 1, of: Int}, TorchBelow: {args: 1, of: Int},
+	TorchRandn: {of: Float}, TorchRandnAVX2: {of: Float},
 	OwnRandom: {own: true, of: Float}, OwnBelow: {own: true, args: 1, of: Int},
 }
 

@@ -216,12 +216,22 @@ const (
 	TorchBelow   DrawKind = "torch.randint"    // torch.randint(n, (1,)).item()
 	TorchUniform DrawKind = "torch.uniform"    // torch.empty(1).uniform_(low, high).item(), of two numbers
 
+	// torch.randn(n), of a Fill of RandnMin numbers and more, by torch's kernels for AVX2, and without them.
+	TorchRandnAVX2 DrawKind = "torch.randn.avx2"
+	TorchRandn     DrawKind = "torch.randn"
+
 	// torch.multinomial(torch.tensor(weights), 1).item(), of float32 weights from 0 on that are not all 0.
 	TorchMultinomial DrawKind = "torch.multinomial"
 
 	OwnRandom DrawKind = "own.random"    // generator.random(), of one of Script.Generators
 	OwnBelow  DrawKind = "own.randbelow" // of range(n), by one of these
 )
+
+// RandnMin is the fewest numbers that torch.randn draws in these ways.
+const RandnMin = 16
+
+// isRandn says whether a draw is of many numbers together.
+func (d Draw) isRandn() bool { return d.Kind == TorchRandn || d.Kind == TorchRandnAVX2 }
 
 // OperationName is what an Operation does.
 type OperationName string

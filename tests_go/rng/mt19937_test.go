@@ -282,6 +282,34 @@ func TestNumPysNormalDeviatesAreItsOwn(t *testing.T) {
 	}
 }
 
+// deviatesOfTorch are what torch.manual_seed(5489) and torch.randn(19) give, by torch 2.15 with and without its kernels for AVX2.
+var deviatesOfTorch = map[bool][]float64{
+	true: {
+		0x1.ef9ac80000000p-1, 0x1.2bd1440000000p+0, 0x1.046d100000000p+1, -0x1.497ad60000000p-1, 0x1.489b240000000p-1,
+		0x1.c7af740000000p+0, -0x1.ff98900000000p-2, 0x1.8622a40000000p-4, 0x1.0bc2a80000000p-2, 0x1.0ca66a0000000p-3,
+		-0x1.6297a40000000p-1, 0x1.7c0a720000000p+0, -0x1.56168a0000000p-1, 0x1.ce609c0000000p-2, 0x1.0367700000000p+0,
+		0x1.2ea1fc0000000p-1, -0x1.8c3c0e0000000p-5, -0x1.feef160000000p-2, 0x1.570c940000000p-2,
+	},
+	false: {
+		0x1.ef9ac80000000p-1, 0x1.2bd1440000000p+0, 0x1.046d100000000p+1, -0x1.497ad80000000p-1, 0x1.489b240000000p-1,
+		0x1.c7af740000000p+0, -0x1.ff98940000000p-2, 0x1.8622a40000000p-4, 0x1.0bc2a80000000p-2, 0x1.0ca66c0000000p-3,
+		-0x1.6297a40000000p-1, 0x1.7c0a700000000p+0, -0x1.5616880000000p-1, 0x1.ce609c0000000p-2, 0x1.0367700000000p+0,
+		0x1.2ea1fc0000000p-1, -0x1.8c3c0e0000000p-5, -0x1.feef160000000p-2, 0x1.570c960000000p-2,
+	},
+}
+
+func TestTorchsNormalDeviatesAreItsOwn(t *testing.T) {
+	for wide, all := range deviatesOfTorch {
+		mt := rng.New(5489)
+		got := make([]uint64, len(all))
+		mt.Normals(got, wide)
+		for k, want := range all {
+			require.Equal(t, want, math.Float64frombits(got[k]), "number %d", k)
+		}
+		require.EqualValues(t, len(all)+16, mt.Drawn())
+	}
+}
+
 // A place says all of a generator, wherever it stands between its deviates.
 func TestAGeneratorGoesToAPlace(t *testing.T) {
 	for _, gauss := range []func(*rng.MT19937) float64{(*rng.MT19937).Gauss, (*rng.MT19937).NumPyGauss} {

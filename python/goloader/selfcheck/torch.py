@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .behaviour import Behaviour, Late, golden, picture
+from .behaviour import Behaviour, Late, digest, golden, picture
 
 torch: Any = Late("torch")
 _MODULE = "torch"
@@ -59,6 +59,13 @@ def _multinomial() -> Iterator[Any]:
         tensor = torch.tensor(weights, dtype=torch.float32, device="cpu")
         yield [int(torch.multinomial(tensor, 1, generator=generator)) for _ in range(20)]
     yield float(torch.rand(1, dtype=torch.float32, generator=generator, device="cpu"))
+
+
+def _randn() -> str | None:
+    """Which of torch's ways to make normal deviates it has here."""
+    generator = _seeded()
+    made = [torch.randn(count, dtype=torch.float32, generator=generator, device="cpu") for count in (16, 37, 4099)]
+    return {2918744981: "avx2", 3840819954: "plain"}.get(digest(each.numpy() for each in made))
 
 
 def _uniform() -> bool | None:
@@ -160,6 +167,7 @@ BEHAVIOURS = {
     "torch.random": Behaviour(_MODULE, "random_", _random),
     "torch.randperm": golden(_MODULE, "randperm", _permutations, 1378374720),
     "torch.multinomial": golden(_MODULE, "multinomial", _multinomial, 3490800335),
+    "torch.randn": Behaviour(_MODULE, "randn", _randn, ("avx2", "plain")),
     "torch.uniform": Behaviour(_MODULE, "uniform_", _uniform, (True, False)),
     "torch.add": Behaviour(_MODULE, "sum with a multiple", _fuses, (True, False)),
     "torch.resize.nearest": Behaviour(_MODULE, "nearest neighbour", _nearest),

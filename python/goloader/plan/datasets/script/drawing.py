@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from ...bytecode import Call, Choice, Display, Drawn, Expression, Item, Spread, UnreadableError
+from ....selfcheck import value
 from . import numbers
 from .code import CHOSEN_MAX
 from .images import bind
@@ -107,7 +108,11 @@ _SIZED: dict[str, tuple[str, tuple[str, ...]]] = {
     "normal": ("numpy.gauss", ("loc", "scale")),
 }
 # Those that take each extent by itself.
-_BY_EXTENTS = {"numpy.rand": "numpy.random", "numpy.randn": "numpy.gauss", "torch.rand": "torch.rand"}
+_BY_EXTENTS = {
+    "numpy.rand": "numpy.random", "numpy.randn": "numpy.gauss", "torch.rand": "torch.rand", "torch.randn": "torch.randn",
+}  # fmt: skip
+# Of so many numbers and more torch draws normal ones together; single ones are left to it.
+_RANDN_MIN = 16
 _NORMAL = Number(0.0, "float"), Number(1.0, "float")
 # More than this a sample are torch's workers' matter: they draw side by side.
 _VECTOR_MAX = 1 << 16
@@ -124,7 +129,7 @@ def _vector(c: Compiler, call: Call, library: str, kind: str) -> Vector | None:
                 return None
             case (Spread(owner=size),):
                 shape = c.crops.shape(size)
-            case (size,) if by == "torch.rand":
+            case (size,) if library == "torch":
                 shape = c.crops.shape(size)
             case (_, *_) as extents:
                 shape = c.crops.shape(Display(tuple, tuple(extents)))
@@ -145,10 +150,13 @@ def _vector(c: Compiler, call: Call, library: str, kind: str) -> Vector | None:
 
 
 def _filled(c: Compiler, by: str, shape: tuple[int, ...]) -> Vector:
-    c.needs["torch.random" if by == "torch.rand" else "numpy.random"] = None
-    if not 0 < math.prod(shape) <= _VECTOR_MAX:
-        raise UnreadableError(f"draws {math.prod(shape)} numbers a sample")
-    return Vector(c.fill([by], "float", math.prod(shape)), shape, by == "torch.rand")
+    count = math.prod(shape)
+    c.needs[{"torch.rand": "torch.random", "torch.randn": "torch.randn"}.get(by, "numpy.random")] = None
+    if not (_RANDN_MIN if by == "torch.randn" else 1) <= count <= _VECTOR_MAX:
+        raise UnreadableError(f"draws {count} numbers a sample")
+    if by == "torch.randn" and value("torch.randn") == "avx2":
+        by = "torch.randn.avx2"
+    return Vector(c.fill([by], "float", count), shape, by.startswith("torch."))
 
 
 def _moved(c: Compiler, kind: str, ends: Sequence[Expression | None]) -> tuple[Number, Number]:
