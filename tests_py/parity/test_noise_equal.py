@@ -337,7 +337,7 @@ _TENSORS = [
     "y = x\n    y -= 1",
     "x = x.double() * np.random.normal(0, 1)",
     "x = torch.clamp(x, min=-{n})",
-    "s = torch.rand(1).item()\n    j = np.random.randint(0, len(self.flat))\n    x = s * x + torch.tensor(self.flat[j])",
+    "s = torch.rand(1).item()\n    x = s * x + torch.tensor(self.flat[np.random.randint(0, len(self.flat))])",
 ]
 
 

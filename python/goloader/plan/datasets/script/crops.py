@@ -468,7 +468,7 @@ class Crops(Computed):
             case Call(function=Attribute(name="clone" | "copy"), arguments=(), options=()):
                 return {id(of)}
             case Call(function=function, arguments=arguments, options=options):
-                if copies(self.if_seen(function)):
+                if copies(self.own.if_seen(function)):
                     return {id(of)}
                 values = [*arguments, *(value for _, value in options)]
                 values += [function.owner] if isinstance(function, Attribute) else []
