@@ -14,6 +14,7 @@ import pytest
 import torch
 import twins
 from test_windows_equal import COUNT, Data, check
+from torch.utils import data
 
 import goloader
 
@@ -200,6 +201,14 @@ class Deviation(Data):
         return self.flat[index] + np.random.normal(0, random.uniform(-0.2, 1), self.flat.shape[1])
 
 
+class Range(Data):
+    """numpy refuses one that is too wide for a float."""
+
+    def __getitem__(self, index: int) -> Any:
+        wide = np.random.uniform(0, 1e308) + 1e308 * (random.random() < 0.9)
+        return self.flat[index] * np.random.uniform(-wide, 1e308, self.flat.shape[1]), np.random.uniform(-wide, wide)
+
+
 class Product(Data):
     """By zero now and then, of which numpy warns."""
 
@@ -207,13 +216,95 @@ class Product(Data):
         return self.flat[index] / np.where(np.random.rand(1) < 0.3, 0, 1.5)
 
 
-@pytest.mark.parametrize("made", [Alias, View, Part, Own, Grows, Deviation, Product])
-@pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
+@pytest.mark.parametrize("made", [Alias, View, Part, Own, Grows, Deviation, Range, Product])
+@pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value", "ignore:overflow")
 def test_what_may_be_otherwise_is_pythons(made: Any) -> None:
     dataset = made()
     native = goloader.DataLoader(dataset, batch_size=4, num_workers=1).explain().native
-    assert native == (made in (Deviation, Product))
+    assert native == (made in (Deviation, Range, Product))
     check(dataset, native=native, workers=(0, 2) if made is not Own else (2,), batch_size=3)
+
+
+class Shares(Data):
+    """Rows of the dataset's own memory, beside what is drawn."""
+
+    def __getitem__(self, index: int) -> Any:
+        return self.tstack[index], torch.rand(3)
+
+
+class SharesOneWay(Data):
+    def __getitem__(self, index: int) -> Any:
+        x = self.tstack[index]
+        if random.random() < 0.5:
+            x = x * 2
+        return x, torch.rand(3)
+
+
+class SharesAnother(Data):
+    def __getitem__(self, index: int) -> Any:
+        x = torch.from_numpy(self.flat[random.randrange(COUNT)])
+        return x, x[2:5]
+
+
+class Twice(Data):
+    """Each has the same memory, of the sample alone."""
+
+    def __getitem__(self, index: int) -> Any:
+        x = self.tstack[index] * torch.rand(4)
+        return x, x
+
+
+class TwiceOneWay(Data):
+    def __getitem__(self, index: int) -> Any:
+        x = self.tstack[index] * torch.rand(4)
+        y = x if random.random() < 0.5 else x * 2
+        return x, y
+
+
+class PartOfAnother(Data):
+    def __getitem__(self, index: int) -> Any:
+        s = torch.rand(4)
+        return s, s[1:], self.tstack[index] * s
+
+
+class AllAlone(Data):
+    def __getitem__(self, index: int) -> Any:
+        y = self.tstack[index].clone()
+        y += torch.rand(4)
+        return self.tstack[index] * random.random(), y, torch.rand(3)
+
+
+_SHARE = [Shares, SharesOneWay, SharesAnother, Twice, TwiceOneWay, PartOfAnother]
+
+
+def _changed_and_stacked(samples: list[Any]) -> Any:
+    for sample in samples:
+        for each in sample:
+            each += 1
+    return data.default_collate(samples)
+
+
+def _epochs(kind: Any, dataset: Any, collate: Any) -> list[Any]:
+    """Batches of two epochs, each before and after they are changed in place."""
+    twins.seed(0)
+    events = []
+    for _ in range(2):
+        for batch in kind(dataset, batch_size=4, collate_fn=collate):
+            events.append(twins.bits(batch))
+            for sample in batch:
+                for each in sample:
+                    each += 1
+            events.append(twins.bits(batch))
+    return [*events, twins.bits([dataset.tstack, dataset.flat])]
+
+
+@pytest.mark.parametrize("collate", [list, _changed_and_stacked])
+@pytest.mark.parametrize("made", [*_SHARE, AllAlone])
+def test_samples_share_memory_where_torchs_do(made: Any, collate: Any) -> None:
+    collate_fn = (lambda samples: samples) if collate is list else collate
+    assert _epochs(goloader.DataLoader, made(), collate_fn) == _epochs(data.DataLoader, made(), collate_fn)
+    loader = goloader.DataLoader(made(), batch_size=4, collate_fn=collate_fn)
+    assert loader.explain().native == (made is AllAlone)
 
 
 # Lines about an array x, in which {n} is a number.

@@ -25,6 +25,7 @@ from ...bytecode import (
     Attribute,
     Binary,
     Call,
+    Closed,
     Constant,
     Display,
     Drawn,
@@ -33,11 +34,13 @@ from ...bytecode import (
     Index,
     Item,
     Name,
+    Part,
+    Unary,
     UnreadableError,
     parts_of,
 )
 from ...rows import Field
-from ..arithmetic import Value, kind_of
+from ..arithmetic import IN_PLACE, Value, copies, kind_of
 from ..array_files import WavAhead
 from ..bases import Base, like
 from ..computed import AnyLength, Computed
@@ -91,6 +94,7 @@ class Crops(Computed):
     fields  that the core makes
     places  which row a sample has of each array that they are made of
     examples  of each one
+    alone   no field shares memory with the dataset, or with another one of its sample: one may be changed in place
     """
 
     def __init__(self, c: Compiler) -> None:
@@ -106,6 +110,8 @@ class Crops(Computed):
         self._read: list[Any] = []
         self.places: list[Number] = []
         self.examples: list[Any] = []
+        self.alone = True
+        self._held: set[Any] = set()
 
     @property
     def reckons(self) -> bool:
@@ -438,7 +444,49 @@ class Crops(Computed):
         self._read += [each.base for each in read]
         self.places += rows
         self.examples.append(leaf.sample)
+        held = self._memory(of)
+        self.alone = self.alone and held is not None and not held & self._held
+        self._held |= held or set()
         return len(self.fields) - 1
+
+    def _memory(self, of: Expression) -> set[Any] | None:
+        """What tells the memory that a value may lie in, which was made for its sample; None: it may be another's."""
+        match of:
+            case Drawn(number=number):
+                item = self.c.drawn.get(number)
+                return self._memory(item) if isinstance(item, Expression) else {number}
+            case Either(number=number) if isinstance(holds := self.c.branches.get(number), bool):
+                return self._memory(of.then if holds else of.otherwise)
+            case Either(then=then, otherwise=otherwise):
+                return self._memory_of(then, otherwise)
+            case Binary(operator=operator, left=left):
+                return self._memory(left) if operator in IN_PLACE else {id(of)}
+            case Unary():
+                return {id(of)}
+            case Call() if self.reads(of):
+                return {id(of)}
+            case Call(function=Attribute(name="clone" | "copy"), arguments=(), options=()):
+                return {id(of)}
+            case Call(function=function, arguments=arguments, options=options):
+                if copies(self.own.if_seen(function)):
+                    return {id(of)}
+                values = [*arguments, *(value for _, value in options)]
+                values += [function.owner] if isinstance(function, Attribute) else []
+                return self._memory_of(*filter(varies, values))
+            case Display(items=items):
+                return self._memory_of(*filter(varies, items))
+            case Item(owner=owner) | Part(owner=owner) | Attribute(owner=owner) | Closed(value=owner):
+                return self._memory(owner)
+        return None
+
+    def _memory_of(self, *several: Expression) -> set[Any] | None:
+        found: set[Any] = set()
+        for each in several:
+            held = self._memory(each)
+            if held is None:
+                return None
+            found |= held
+        return found
 
     def _takes_rows(self, of: Expression) -> bool:
         """Whether it is made of items of arrays, or of arrays that are drawn."""

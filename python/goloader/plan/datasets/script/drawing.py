@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from functools import partial, reduce
 from typing import TYPE_CHECKING
@@ -167,12 +168,21 @@ def _moved(c: Compiler, kind: str, ends: Sequence[Expression | None]) -> tuple[N
         raise UnreadableError("draws by numbers that are not Python's")
     shift, other = map(c.sure, found)
     if kind == "uniform":
-        return shift, c.sure(numbers.binary("-", other, shift))
+        return shift, _width(c, shift, other)
     if not other.is_constant:
         c.into.append({"do": "if", "condition": ["<", 0, other.json], "then": [], "else": [{"do": "fail"}]})
     elif math.copysign(1.0, other.value) < 0:
         raise UnreadableError(f"draws by a deviation of {other.value}")
     return shift, other
+
+
+def _width(c: Compiler, low: Number, high: Number) -> Number:
+    """Of numpy's uniform: one that is not finite is numpy's error."""
+    width = c.sure(numbers.binary("-", high, low))
+    if not width.is_constant:
+        for end in (["<=", width.json, sys.float_info.max], ["<=", -sys.float_info.max, width.json]):
+            c.into.append({"do": "if", "condition": end, "then": [], "else": [{"do": "fail"}]})
+    return width
 
 
 def _by_kind(c: Compiler, call: Call, library: str, kind: str) -> Number | Expression:
@@ -214,7 +224,7 @@ def _by_kind(c: Compiler, call: Call, library: str, kind: str) -> Number | Expre
                 raise UnreadableError(f"draws by {call}", call)
             return c.let(["torch.uniform", *(each.json for each in ends)], "float")._replace(kind="float32")
         drawn = c.let([random], "float")
-        width = numbers.binary("-", ends[1], ends[0])
+        width = numbers.binary("-", ends[1], ends[0]) if library == "random" else _width(c, *ends)
         return c.sure(numbers.binary("+", ends[0], numbers.binary("*", width, drawn)))
     if kind == "choice":
         (of,) = call.arguments if len(call.arguments) == 1 and not call.options else (None,)

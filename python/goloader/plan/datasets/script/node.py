@@ -57,7 +57,8 @@ class ScriptPart:
     sample  as code returns it: lists, tuples and dicts of fields' numbers
     examples  of images, of another size
     stacks  fields behind all others, of several images each
-    fields  rows of sounds, in place of images
+    fields  rows of arrays and of sounds, in place of images
+    alone   none of these shares memory with another, or with the dataset
     """
 
     dataset: Any
@@ -77,6 +78,7 @@ class ScriptPart:
     examples: tuple[Any, ...]
     stacks: tuple[Stack, ...]
     fields: tuple[Field, ...]
+    alone: bool
 
     def __len__(self) -> int:
         return self.length
@@ -188,6 +190,7 @@ class Scripted(Node):
             tuple(compiler.needs), tuple(dict.fromkeys(compiler.names)), frozenset(compiler.generators),
             tuple(compiler.objects), images,
             tuple(compiler.column_kinds), sample, examples, tuple(compiler.stacks), tuple(compiler.fields),
+            compiler.crops is None or compiler.crops.alone,
         )  # fmt: skip
         apart = [beside for each, beside in given if beside is not None and isinstance(each.made, MadeApart)]
         if apart:
@@ -491,7 +494,7 @@ class Scripts(Samples):
                 or not example.is_contiguous()
             ):
                 granted(why)
-        if any(stack.moved for stack in self.part.stacks):
+        if any(stack.moved for stack in self.part.stacks) or not self.part.alone:
             granted(why)
         if changes and self.made_apart:  # which may be something that stays, or be in a sample twice
             granted(why)
