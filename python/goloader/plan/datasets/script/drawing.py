@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from ...bytecode import Call, Choice, Display, Drawn, Expression, Item, Spread, UnreadableError
 from ....selfcheck import value
+from ...bytecode import Call, Choice, Display, Drawn, Expression, Item, Spread, UnreadableError
 from . import numbers
 from .code import CHOSEN_MAX
 from .images import bind
@@ -110,7 +110,8 @@ _SIZED: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 # Those that take each extent by itself.
 _BY_EXTENTS = {
-    "numpy.rand": "numpy.random", "numpy.randn": "numpy.gauss", "torch.rand": "torch.rand", "torch.randn": "torch.randn",
+    "numpy.rand": "numpy.random", "numpy.randn": "numpy.gauss",
+    "torch.rand": "torch.rand", "torch.randn": "torch.randn",
 }  # fmt: skip
 # Of so many numbers and more torch draws normal ones together; single ones are left to it.
 _RANDN_MIN = 16
@@ -136,7 +137,8 @@ def _vector(c: Compiler, call: Call, library: str, kind: str) -> Vector | None:
                 shape = c.crops.shape(Display(tuple, tuple(extents)))
             case _:
                 return None
-        return None if shape is None else _filled(c, _BY_EXTENTS[by], shape)
+        one = by == "torch.rand" and shape in ((), (1,))  # a number, which .item() gives
+        return None if shape is None or one else _filled(c, _BY_EXTENTS[by], shape)
     if library != "numpy" or kind not in _SIZED:
         return None
     drawn, names = _SIZED[kind]
