@@ -347,7 +347,9 @@ def test_random_code(seed: int) -> None:
     native = 0
     for _ in range(6):
         tensors = rng.random() < 0.4
-        first = rng.choice(["self.flat[index].copy()", "self.flat[random.randrange(COUNT)].copy()", "self.flat[index] * 2"])
+        first = rng.choice(
+            ["self.flat[index].copy()", "self.flat[random.randrange(COUNT)].copy()", "self.flat[index] * 2"]
+        )
         lines = [f"x = torch.from_numpy({first})" if tensors else f"x = {first}"]
         lines += rng.choices(_TENSORS if tensors else _ARRAYS, k=rng.randint(1, 4))
         source = "def __getitem__(self, index):\n    " + "\n    ".join(lines) + "\n    return x, self.labels[index]"
