@@ -148,7 +148,8 @@ class Twins:
             if since:
                 numpys = np.random.RandomState()
                 numpys.set_state(("MT19937", _words_in(state), _place_in(state), *_NO_GAUSS))
-                numpys.bytes(4 * before)
+                if before:  # bytes(0) draws a word
+                    numpys.bytes(4 * before)
                 numpys.standard_normal()
                 spare = numpys.get_state()[3:]  # type: ignore[index]
             np.random.set_state((*np.random.get_state()[:3], *spare))  # type: ignore[index]
