@@ -216,7 +216,15 @@ class Product(Data):
         return self.flat[index] / np.where(np.random.rand(1) < 0.3, 0, 1.5)
 
 
-@pytest.mark.parametrize("made", [Alias, View, Part, Own, Grows, Deviation, Range, Product])
+class Few(Data):
+    """Of fewer than 16 normal numbers, and of a size that is drawn, torch.randn is none of Go's draws."""
+
+    def __getitem__(self, index: int) -> Any:
+        k = 1 if random.random() < 0.5 else self.stack.shape[1]
+        return self.tstack[index] * torch.randn(k, 1)
+
+
+@pytest.mark.parametrize("made", [Few, Alias, View, Part, Own, Grows, Deviation, Range, Product])
 @pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value", "ignore:overflow")
 def test_what_may_be_otherwise_is_pythons(made: Any) -> None:
     dataset = made()

@@ -204,8 +204,6 @@ def _by_kind(c: Compiler, call: Call, library: str, kind: str) -> Number | Expre
         return c.sure(numbers.binary("+", mean, numbers.binary("*", deviation, drawn)))
     if kind == "multinomial":
         return _multinomial(c, call)
-    if kind in ("shuffle", "randperm"):
-        raise UnreadableError(f"draws by {call}", call)
     if kind == "rand":
         _only_one(c, call, call.arguments, set())
         return c.let([random], "float32")
@@ -239,6 +237,8 @@ def _by_kind(c: Compiler, call: Call, library: str, kind: str) -> Number | Expre
             return c.let([below, _integer(c, of).json], "numpy")
         place = c.let([below, count_of(c, of).json], "int")
         return Item(of, Place(place))
+    if kind not in ("randint", "randrange"):
+        raise UnreadableError(f"draws by {call}", call)
     return _from_range(c, call, library, kind, below)
 
 
