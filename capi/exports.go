@@ -191,12 +191,11 @@ func openRows(p *plan.Plan, from *C.gl_source, n int) (*pipeline.Loader, error) 
 		var rows *array.Source
 		var made *expr.Source
 		if rows, err = array.New(n, fields); err == nil {
-			var vectors []plan.Vector
-			numbers := 0
+			var vectors []int
 			if p.Source.Kind == plan.Scripted {
-				vectors, numbers = p.Parts[0].Script.Vectors, len(p.Parts[0].Script.Numbers)
+				vectors, _ = p.Parts[0].Script.VectorStarts()
 			}
-			made, err = expr.New(p.Source.Fields, rows, vectors, numbers)
+			made, err = expr.New(p.Source.Fields, rows, vectors)
 		}
 		if err == nil && p.Source.Kind == plan.Array {
 			return pipeline.OpenRows(p, made), nil

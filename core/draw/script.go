@@ -92,12 +92,9 @@ func (b block) run(f *Frame) error {
 
 // CompileScript makes a Script.
 func CompileScript(s *plan.Script, image *plan.Image, r plan.RNG) (*Script, error) {
-	made := &Script{images: s.Images, numbers: len(s.Numbers)}
-	c := scriptCompiler{rng: r}
-	for _, each := range s.Vectors {
-		c.vectors = append(c.vectors, span{made.numbers, made.numbers + each.Count})
-		made.numbers += each.Count
-	}
+	starts, numbers := s.VectorStarts()
+	made := &Script{images: s.Images, numbers: numbers}
+	c := scriptCompiler{script: s, starts: starts, rng: r}
 	for i, open := range s.Opens {
 		var row number
 		var err error
@@ -201,13 +198,11 @@ func (s *Script) Given(f *Frame, v int) (image *Image, file int) {
 }
 
 type scriptCompiler struct {
-	rng     plan.RNG
-	vectors []span
-	drawn   Drawn
+	script *plan.Script
+	starts []int // of its vectors, among a frame's numbers
+	rng    plan.RNG
+	drawn  Drawn
 }
-
-// span is some of a frame's numbers.
-type span struct{ first, end int }
 
 func (c *scriptCompiler) block(list []plan.Instruction) (block, error) {
 	var made block
@@ -271,17 +266,18 @@ func (c *scriptCompiler) value(of plan.Expr) (number, error) {
 }
 
 func (c *scriptCompiler) fill(t plan.Fill) (instruction, error) {
-	to := c.vectors[t.Vector]
-	if d, ok := t.Value.(plan.Draw); ok && (d.Kind == plan.TorchRandn || d.Kind == plan.TorchRandnAVX2) {
+	first := c.starts[t.Vector]
+	end := first + c.script.Vectors[t.Vector].Count
+	if d, ok := t.Value.(plan.Draw); ok && d.IsRandn() {
 		c.drawn[0] = true
 		return func(f *Frame) error {
-			f.source.MT.Normals(f.Numbers[to.first:to.end], d.Kind == plan.TorchRandnAVX2)
+			f.source.MT.Normals(f.Numbers[first:end], d.Kind == plan.TorchRandnAVX2)
 			return nil
 		}, nil
 	}
 	value, err := c.value(t.Value)
 	return func(f *Frame) error {
-		for k := to.first; k < to.end; k++ {
+		for k := first; k < end; k++ {
 			f.Numbers[k] = value(f)
 		}
 		return nil

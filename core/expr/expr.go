@@ -35,15 +35,10 @@ type field struct {
 	ragged  bool     // it makes one item of a row each time
 }
 
-// New makes a Source. inner has the fields that plan.Source.Rows says. The vectors are a script's, which lie behind so many
-// numbers.
-func New(fields []plan.Field, inner source.Rows, vectors []plan.Vector, numbers int) (*Source, error) {
+// New makes a Source. inner has the fields that plan.Source.Rows says. vectors is where a script's begin among its numbers
+// (plan.Script.VectorStarts).
+func New(fields []plan.Field, inner source.Rows, vectors []int) (*Source, error) {
 	s := &Source{Rows: inner}
-	var begins []int
-	for _, each := range vectors {
-		begins = append(begins, numbers)
-		numbers += each.Count
-	}
 	first := 0
 	for k, f := range fields {
 		made := field{first: first, ragged: f.Ragged}
@@ -55,8 +50,8 @@ func New(fields []plan.Field, inner source.Rows, vectors []plan.Vector, numbers 
 				return nil, fmt.Errorf("field %d: %w", k, err)
 			}
 			for i, in := range f.Program.Inputs {
-				if in.Vector >= 0 {
-					made.program.inputs[i].number = begins[in.Vector]
+				if in.IsVector() {
+					made.program.inputs[i].number = vectors[in.Vector]
 					continue
 				}
 				made.program.inputs[i].field = first

@@ -120,7 +120,7 @@ func source(n node) Source {
 		list := f.get("fields")
 		for _, n := range list.list() {
 			f := field(n)
-			if f.Program != nil && s.Kind == Array && slices.ContainsFunc(f.Program.Inputs, Input.isVector) {
+			if f.Program != nil && s.Kind == Array && slices.ContainsFunc(f.Program.Inputs, Input.IsVector) {
 				n.fail("a vector where there is no script")
 			}
 			s.Fields = append(s.Fields, f)
@@ -186,7 +186,7 @@ func field(n node) Field {
 	if _, ok := f.members["program"]; ok {
 		given := f.get("program")
 		made.Program = program(given, made.Spec)
-		if inputs := made.Program.Inputs; made.Ragged && (len(inputs) != 1 || inputs[0].isVector()) {
+		if inputs := made.Program.Inputs; made.Ragged && (len(inputs) != 1 || inputs[0].IsVector()) {
 			given.fail("%d inputs make an item of a ragged row", len(inputs))
 		}
 	}

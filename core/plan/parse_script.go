@@ -71,7 +71,7 @@ func script(n node, p Part, from Source) *Script {
 				if in.Vector >= len(s.Vectors) {
 					n.fail("field %d is made of vector %d of %d", k, in.Vector, len(s.Vectors))
 				}
-				if !in.isVector() {
+				if !in.IsVector() {
 					continue
 				}
 				if v := s.Vectors[in.Vector]; in.DType != v.Of.Spec().DType || in.Shape.Items() != v.Count {
@@ -193,7 +193,7 @@ func (p scriptParser) instruction(n node) (made Instruction) {
 		if let.Value = p.drawOr(value); let.Value.Type() != p.script.Numbers[let.Number] {
 			value.fail("it is of another type than number %d", let.Number)
 		}
-		if d, ok := let.Value.(Draw); ok && d.isRandn() {
+		if d, ok := let.Value.(Draw); ok && d.IsRandn() {
 			value.fail("a draw of many numbers")
 		}
 		made = let
@@ -203,7 +203,7 @@ func (p scriptParser) instruction(n node) (made Instruction) {
 		if fill.Value = p.drawOr(value); fill.Value.Type() != p.script.Vectors[fill.Vector].Of {
 			value.fail("it is of another type than vector %d", fill.Vector)
 		}
-		if d, ok := fill.Value.(Draw); ok && d.isRandn() && p.script.Vectors[fill.Vector].Count < RandnMin {
+		if d, ok := fill.Value.(Draw); ok && d.IsRandn() && p.script.Vectors[fill.Vector].Count < RandnMin {
 			value.fail("a draw of %d numbers and more", RandnMin)
 		}
 		made = fill

@@ -108,7 +108,7 @@ func (s Source) Rows() []Field {
 			continue
 		}
 		for _, in := range f.Program.Inputs {
-			if !in.isVector() {
+			if !in.IsVector() {
 				rows = append(rows, Field{Spec: in.Spec, Stored: in.DType, Ragged: f.Ragged})
 			}
 		}

@@ -23,7 +23,8 @@ type Input struct {
 	Vector int // of Script.Vectors; -1 for rows
 }
 
-func (in Input) isVector() bool { return in.Vector >= 0 }
+// IsVector says whether it is a script's.
+func (in Input) IsVector() bool { return in.Vector >= 0 }
 
 // Const is the same for all samples. Its items are little endian, one after the other.
 type Const struct {

@@ -24,6 +24,16 @@ type Script struct {
 	Generators int
 }
 
+// VectorStarts is where each vector begins among a sample's numbers, which are behind its registers, and how many these are in all.
+func (s *Script) VectorStarts() (starts []int, numbers int) {
+	numbers = len(s.Numbers)
+	for _, each := range s.Vectors {
+		starts = append(starts, numbers)
+		numbers += each.Count
+	}
+	return starts, numbers
+}
+
 // Vector is numbers that a sample's fields are made of, all of a type.
 type Vector struct {
 	Of    Type
@@ -230,8 +240,8 @@ const (
 // RandnMin is the fewest numbers that torch.randn draws in these ways.
 const RandnMin = 16
 
-// isRandn says whether a draw is of many numbers together.
-func (d Draw) isRandn() bool { return d.Kind == TorchRandn || d.Kind == TorchRandnAVX2 }
+// IsRandn says whether a draw is of many numbers together.
+func (d Draw) IsRandn() bool { return d.Kind == TorchRandn || d.Kind == TorchRandnAVX2 }
 
 // OperationName is what an Operation does.
 type OperationName string

@@ -48,7 +48,7 @@ func made(t *testing.T, samples int, row tensor.Spec, p *plan.Program, memories 
 	rows, err := array.New(samples, inner)
 	require.NoError(t, err)
 	t.Cleanup(rows.Close)
-	return expr.New([]plan.Field{{Spec: row, Program: p}}, rows, nil, 0)
+	return expr.New([]plan.Field{{Spec: row, Program: p}}, rows, nil)
 }
 
 func int64s(numbers ...int64) []byte {
@@ -165,7 +165,7 @@ func one(op string, watch bool, from []tensor.DType) *plan.Program {
 
 // A script says which rows a sample is made of, each input's by itself, and has vectors of numbers for it.
 func TestRowsAndVectorsThatAScriptSays(t *testing.T) {
-	const samples, rows, before = 5000, 7, 3
+	const samples, rows = 5000, 7
 	pair := of(tensor.Int64, 2)
 	inner, err := array.New(array.Named, []array.Field{
 		{Row: of(tensor.Int64), Arrays: []array.Array{{Data: unsafe.Pointer(unsafe.SliceData(int64s(1, 2, 3))), Rows: 3, Strides: []int{8}}}},
@@ -184,8 +184,12 @@ func TestRowsAndVectorsThatAScriptSays(t *testing.T) {
 			{Op: "add", Shape: tensor.Shape{2}, Into: whole(4, pair.Shape), From: []plan.Place{whole(3, pair.Shape), whole(2, pair.Shape)}},
 		},
 	}
-	s, err := expr.New([]plan.Field{{Spec: of(tensor.Int64)}, {Spec: pair, Program: sum}}, inner,
-		[]plan.Vector{{Of: plan.Int, Count: 2}, {Of: plan.Int, Count: 1}}, before)
+	script := plan.Script{
+		Numbers: []plan.Type{plan.Int, plan.Float, plan.Int}, Vectors: []plan.Vector{{Of: plan.Int, Count: 2}, {Of: plan.Int, Count: 1}},
+	}
+	starts, numbers := script.VectorStarts()
+	require.Equal(t, 6, numbers)
+	s, err := expr.New([]plan.Field{{Spec: of(tensor.Int64)}, {Spec: pair, Program: sum}}, inner, starts)
 	require.NoError(t, err)
 
 	drawn := expr.Drawn{Samples: samples, Rows: make([]int64, 2*samples)}
