@@ -134,25 +134,11 @@ class Twins:
             if name == "torch" or since == _GAUSS_BEFORE or (since == 0 and not state[_GAUSS_AT + 8]):
                 continue
             before = words_of(place) - (since - 1) - _GAUSS_WORDS
+            gauss = _SECOND[name](state, before) if since else None
             if name == "random":
-                gauss: Any = None
-                if since:
-                    twin: Any = random.Random()
-                    twin.setstate((3, (*_words_in(state).tolist(), _place_in(state)), None))
-                    twin.getrandbits(32 * before)
-                    twin.gauss(0.0, 1.0)
-                    gauss = twin.gauss_next
                 random._inst.gauss_next = gauss  # type: ignore[attr-defined]
-                continue
-            spare: Any = _NO_GAUSS
-            if since:
-                numpys = np.random.RandomState()
-                numpys.set_state(("MT19937", _words_in(state), _place_in(state), *_NO_GAUSS))
-                if before:  # bytes(0) draws a word
-                    numpys.bytes(4 * before)
-                numpys.standard_normal()
-                spare = numpys.get_state()[3:]  # type: ignore[index]
-            np.random.set_state((*np.random.get_state()[:3], *spare))  # type: ignore[index]
+            else:
+                np.random.set_state((*np.random.get_state()[:3], *_in_numpys_state(gauss)))  # type: ignore[index]
 
     def take(self, states: Processes, counts: NDArray[np.int64]) -> Processes:
         """Draws so many words of each; gives the states that they follow: `states`, if no other thread drew since."""
@@ -255,13 +241,12 @@ class Processes:
                 continue
             words, at, gauss = _words_in(state), _place_in(state), _gauss_of(state)
             if of == "numpy":
-                np.random.set_state(("MT19937", words, at, *(_NO_GAUSS if gauss is None else (1, gauss))))
+                np.random.set_state(("MT19937", words, at, *_in_numpys_state(gauss)))
             else:
                 generator: Any = random if of == "random" else of
                 generator.setstate((3, (*words.tolist(), at), gauss))
 
 
-_NO_GAUSS = (0, 0.0)
 _GAUSS_AT = 24 + 8 * 624  # behind the words: the deviate, and a byte that says whether there is one
 
 
@@ -288,6 +273,32 @@ def _place_in(state: NDArray[np.uint8]) -> int:
 def _gauss_of(state: NDArray[np.uint8]) -> float | None:
     """The second normal deviate of the random module's generator, or of numpy's."""
     return float(state[_GAUSS_AT : _GAUSS_AT + 8].view(np.float64)[0]) if state[_GAUSS_AT + 8] else None
+
+
+def _in_numpys_state(gauss: float | None) -> tuple[int, float]:
+    """A deviate, or none, as numpy.random.get_state() ends."""
+    return (0, 0.0) if gauss is None else (1, gauss)
+
+
+def _second_of_python(state: NDArray[np.uint8], before: int) -> float:
+    """The second of two deviates that are drawn so many words behind a state, which has none itself."""
+    twin: Any = random.Random()
+    twin.setstate((3, (*_words_in(state).tolist(), _place_in(state)), None))
+    twin.getrandbits(32 * before)
+    twin.gauss(0.0, 1.0)
+    return float(twin.gauss_next)
+
+
+def _second_of_numpy(state: NDArray[np.uint8], before: int) -> float:
+    """The same of numpy's generator."""
+    twin = np.random.RandomState()
+    twin.set_state(("MT19937", _words_in(state), _place_in(state), *_in_numpys_state(None)))
+    if before:  # bytes(0) draws a word
+        twin.bytes(4 * before)
+    return float(twin.standard_normal(2)[1])
+
+
+_SECOND = {"random": _second_of_python, "numpy": _second_of_numpy}
 
 
 def _as_torch(words: NDArray[np.uint32], at: int, gauss: float | None) -> NDArray[np.uint8]:

@@ -54,6 +54,6 @@ class Uses:
                     return name in _OF_SHAPE
                 case Either(then=then, otherwise=otherwise):
                     return {id(then), id(otherwise)} == {id(value), id(other)}
-            return use is other and use is not None
+            return use is other
 
         return all(map(leaves_it, self._by.get(id(value), ())))

@@ -42,7 +42,6 @@ from ..arithmetic import (
     Arithmetic,
     Value,
     converts,
-    copies,
     dtype_of,
     goes_item_by_item,
     is_filled,
@@ -301,19 +300,11 @@ class Leaf:
     def _is_new(self, of: Expression) -> bool:
         """Whether an array or a tensor has memory of its own."""
         match of:
-            case Binary(operator=operator):
-                return operator not in IN_PLACE or (self._node.uses.changes_alone(of) and self._is_new(of.left))
+            case Binary(operator=operator) if operator in IN_PLACE:
+                return self._node.uses.changes_alone(of) and self._is_new(of.left)
             case Either(then=then, otherwise=otherwise):
                 return self._node.uses.is_one_of(of) and self._is_new(then) and self._is_new(otherwise)
-            case Unary():
-                return True
-            case Call(function=Attribute(name="clone" | "copy"), arguments=(), options=()):
-                return True
-            case Call(function=Attribute(name="astype"), arguments=(_,), options=()):
-                return True
-            case Call(function=function, arguments=(_, *_), options=options):
-                return copies(self._node.own.if_seen(function)) and dict(options).keys() <= {"dtype"}
-        return False
+        return self._node.makes_anew(of)
 
     def _part(self, owner: Expression, number: int, count: int) -> Any:
         value = self.value(owner)

@@ -12,12 +12,15 @@ import numpy as np
 import torch
 
 from ...bytecode import (
+    Attribute,
+    Binary,
     Call,
     Display,
     Expression,
     Index,
     Item,
     Mapping,
+    Unary,
     UnreadableError,
     Uses,
     parts_of,
@@ -27,7 +30,9 @@ from ...refusal import RefusalError
 from ...structure import Structure
 from ..ahead import Ahead, Laid, NumbersAhead, TextAhead, TextsAhead
 from ..arithmetic import (
+    IN_PLACE,
     Value,
+    copies,
     kind_of,
 )
 from ..array_files import FilesAhead, NpyAhead, Sounds, WavAhead
@@ -120,6 +125,21 @@ class Computed(Node):
     def uses(self) -> Uses:
         """What its values are used by."""
         return Uses(self.own.reading)
+
+    def makes_anew(self, of: Expression) -> bool:
+        """Whether it gives an array or a tensor with memory of its own each time."""
+        match of:
+            case Binary(operator=operator):
+                return operator not in IN_PLACE
+            case Unary():
+                return True
+            case Call(function=Attribute(name="clone" | "copy"), arguments=(), options=()):
+                return True
+            case Call(function=Attribute(name="astype"), arguments=(_,), options=()):
+                return True
+            case Call(function=function, arguments=(_, *_), options=options):
+                return copies(self.own.if_seen(function)) and dict(options).keys() <= {"dtype"}
+        return False
 
     @property
     def works_ahead(self) -> bool:

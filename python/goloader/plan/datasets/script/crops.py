@@ -35,12 +35,11 @@ from ...bytecode import (
     Item,
     Name,
     Part,
-    Unary,
     UnreadableError,
     parts_of,
 )
 from ...rows import Field
-from ..arithmetic import IN_PLACE, Value, copies, kind_of
+from ..arithmetic import IN_PLACE, Value, kind_of
 from ..array_files import WavAhead
 from ..bases import Base, like
 from ..computed import AnyLength, Computed
@@ -459,17 +458,11 @@ class Crops(Computed):
                 return self._memory(of.then if holds else of.otherwise)
             case Either(then=then, otherwise=otherwise):
                 return self._memory_of(then, otherwise)
-            case Binary(operator=operator, left=left):
-                return self._memory(left) if operator in IN_PLACE else {id(of)}
-            case Unary():
-                return {id(of)}
-            case Call() if self.reads(of):
-                return {id(of)}
-            case Call(function=Attribute(name="clone" | "copy"), arguments=(), options=()):
+            case Binary(operator=operator, left=left) if operator in IN_PLACE:
+                return self._memory(left)
+            case _ if self.makes_anew(of) or (isinstance(of, Call) and self.reads(of)):
                 return {id(of)}
             case Call(function=function, arguments=arguments, options=options):
-                if copies(self.own.if_seen(function)):
-                    return {id(of)}
                 values = [*arguments, *(value for _, value in options)]
                 values += [function.owner] if isinstance(function, Attribute) else []
                 return self._memory_of(*filter(varies, values))

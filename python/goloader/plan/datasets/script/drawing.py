@@ -100,19 +100,17 @@ def _multinomial(c: Compiler, call: Call) -> Number:
     return c.let(["torch.multinomial", *weights32], "int")._replace(kind="int64")
 
 
-# Of numpy's functions that take a size, what draws an item, and the parameters before the size.
-_SIZED: dict[str, tuple[str, tuple[str, ...]]] = {
-    "random": ("numpy.random", ()),
-    "random_sample": ("numpy.random", ()),
-    "standard_normal": ("numpy.gauss", ()),
-    "uniform": ("numpy.random", ("low", "high")),
-    "normal": ("numpy.gauss", ("loc", "scale")),
-}
-# Those that take each extent by itself.
+# What draws each number of several. These functions take extents one by one,
 _BY_EXTENTS = {
     "numpy.rand": "numpy.random", "numpy.randn": "numpy.gauss",
     "torch.rand": "torch.rand", "torch.randn": "torch.randn",
 }  # fmt: skip
+# and these, of numpy's, take a size behind their other parameters.
+_SIZED = {
+    "random": "numpy.random", "random_sample": "numpy.random", "standard_normal": "numpy.gauss",
+    "uniform": "numpy.random", "normal": "numpy.gauss",
+}  # fmt: skip
+_BEFORE_SIZE = {"uniform": ("low", "high"), "normal": ("loc", "scale")}
 # Of so many numbers and more torch draws normal ones together; single ones are left to it.
 _RANDN_MIN = 16
 _NORMAL = Number(0.0, "float"), Number(1.0, "float")
@@ -141,11 +139,11 @@ def _vector(c: Compiler, call: Call, library: str, kind: str) -> Vector | None:
         return None if shape is None or one else _filled(c, _BY_EXTENTS[by], shape)
     if library != "numpy" or kind not in _SIZED:
         return None
-    drawn, names = _SIZED[kind]
+    names = _BEFORE_SIZE.get(kind, ())
     bound = bind(call, (*names, "size"))
     if "size" not in bound or (shape := c.crops.shape(bound["size"])) is None:
         return None
-    made = _filled(c, drawn, shape)
+    made = _filled(c, _SIZED[kind], shape)
     if not names:
         return made
     shift, scale = _moved(c, kind, [bound.get(name) for name in names])
@@ -196,11 +194,12 @@ def _by_kind(c: Compiler, call: Call, library: str, kind: str) -> Number | Expre
     if kind in ("random", "random_sample", "rand", "randn", "standard_normal") and library != "torch":
         if call.arguments or call.options:
             raise UnreadableError(f"draws several numbers: {call}", call)
-        return c.let([_drawn_one(c, kind, random)], "float")
+        return c.let([_numpys(c, kind) if library == "numpy" else random], "float")
     if kind == "normal":
-        bound = bind(call, ("loc", "scale"))
-        mean, deviation = _moved(c, kind, [bound.get(name) for name in ("loc", "scale")])
-        drawn = c.let([_drawn_one(c, kind, random)], "float")
+        names = _BEFORE_SIZE[kind]
+        bound = bind(call, names)
+        mean, deviation = _moved(c, kind, [bound.get(name) for name in names])
+        drawn = c.let([_numpys(c, kind)], "float")
         return c.sure(numbers.binary("+", mean, numbers.binary("*", deviation, drawn)))
     if kind == "multinomial":
         return _multinomial(c, call)
@@ -242,12 +241,12 @@ def _by_kind(c: Compiler, call: Call, library: str, kind: str) -> Number | Expre
     return _from_range(c, call, library, kind, below)
 
 
-def _drawn_one(c: Compiler, kind: str, random: str) -> str:
-    """What draws one of numpy's or of the random module's numbers."""
-    if kind not in ("randn", "standard_normal", "normal"):
-        return random
-    c.needs["numpy.random"] = None
-    return "numpy.gauss"
+def _numpys(c: Compiler, kind: str) -> str:
+    """What draws one of numpy's numbers."""
+    drawn = _SIZED.get(kind) or _BY_EXTENTS[f"numpy.{kind}"]
+    if drawn == "numpy.gauss":
+        c.needs["numpy.random"] = None
+    return drawn
 
 
 def _integer(c: Compiler, of: Expression) -> Number:
