@@ -152,6 +152,20 @@ def test_batches_are_gos() -> None:
         assert [row for row in loader.explain().rows if row.stage == "so far" and row.where == "Go"], made
 
 
+class Many(Data):
+    """So many that torch's workers draw them sooner, side by side, than Go does one after the other."""
+
+    def __getitem__(self, index: int) -> Any:
+        return self.labels[index], np.random.normal(0, 1, 200), torch.randn(self.randn)
+
+
+@pytest.mark.parametrize("count", [16, 200, 300])
+def test_many_numbers_are_left_to_workers(count: int) -> None:
+    dataset = Many()
+    dataset.randn = count  # type: ignore[attr-defined]
+    check(dataset, native=count < 300, workers=(0, 2))
+
+
 class Alias(Data):
     def __getitem__(self, index: int) -> Any:
         x = self.flat[index].copy()

@@ -161,6 +161,7 @@ class Compiler:
         self._columns: list[int] = []
         self._registers: list[str] = []
         self._vectors: list[tuple[str, int]] = []
+        self.drawing_ns = 0  # what a sample's numbers in vectors take to be drawn
         self.number_tables: list[tables.Kept] = []
         self.table_count = 0
         self.table_numbers: dict[Any, int | None] = {}

@@ -114,8 +114,10 @@ _BEFORE_SIZE = {"uniform": ("low", "high"), "normal": ("loc", "scale")}
 # Of so many numbers and more torch draws normal ones together; single ones are left to it.
 _RANDN_MIN = 16
 _NORMAL = Number(0.0, "float"), Number(1.0, "float")
-# More than this a sample are torch's workers' matter: they draw side by side.
-_VECTOR_MAX = 1 << 16
+# What the core takes for each, in ns, and what a sample's may take together: the core draws as a batch is asked for, a
+# sample after the other, and torch's workers side by side.
+_COST_NS = {"numpy.random": 20, "numpy.gauss": 70, "torch.rand": 8, "torch.randn": 28}
+_COST_MAX_NS = 20_000
 
 
 def _vector(c: Compiler, call: Call, library: str, kind: str) -> Vector | None:
@@ -153,7 +155,8 @@ def _vector(c: Compiler, call: Call, library: str, kind: str) -> Vector | None:
 def _filled(c: Compiler, by: str, shape: tuple[int, ...]) -> Vector:
     count = math.prod(shape)
     c.needs[{"torch.rand": "torch.random", "torch.randn": "torch.randn"}.get(by, "numpy.random")] = None
-    if not (_RANDN_MIN if by == "torch.randn" else 1) <= count <= _VECTOR_MAX:
+    c.drawing_ns += _COST_NS[by] * count
+    if count < (_RANDN_MIN if by == "torch.randn" else 1) or c.drawing_ns > _COST_MAX_NS:
         raise UnreadableError(f"draws {count} numbers a sample")
     if by == "torch.randn" and value("torch.randn") == "avx2":
         by = "torch.randn.avx2"
