@@ -85,7 +85,7 @@ func (m *MT19937) TakeSpare(from, began *MT19937, drawn int64, gauss func(m *MT1
 		return
 	}
 	m.normal, m.spareAt = from.normal, noPlace
-	for since := int64(0); m.normal[spareThere] != 0 && since < sinceMax && since+spareWords <= drawn; since++ {
+	for since := int64(0); m.normal[spareThere] != 0 && since < spareLookMax && since+spareWords <= drawn; since++ {
 		again := *began
 		again.clearSpare()
 		again.Discard(drawn - since - spareWords)
@@ -100,8 +100,8 @@ func (m *MT19937) TakeSpare(from, began *MT19937, drawn int64, gauss func(m *MT1
 // TakeNormal takes over torch's cached normal deviate.
 func (m *MT19937) TakeNormal(from *MT19937) { m.normal = from.normal }
 
-// sinceMax is how many words after it a deviate is looked for.
-const sinceMax = 1 << 10
+// spareLookMax is how many words after it a deviate is looked for.
+const spareLookMax = 1 << 10
 
 // Place says where Python's or numpy's generator stands, for GoTo; negative if that is not known.
 func (m *MT19937) Place() int64 {

@@ -69,7 +69,8 @@ class Masked(Data):
 class Channels(Data):
     def __getitem__(self, index: int) -> Any:
         x = self.tstack[index].float()
-        return x * torch.rand(x.shape[0], 1) + torch.rand(1, 4), x * torch.rand(1) - torch.rand(())
+        uniform = torch.empty(1).uniform_(0, 2)
+        return x * torch.rand(x.shape[0], 1) + torch.rand(1, 4), x * torch.rand(1) - torch.rand(()), x * uniform
 
 
 class Flipped(Data):

@@ -98,9 +98,6 @@ class Whole:
             return contiguous(self.first.shape, self.first.itemsize)
         return tuple(self.first.strides)
 
-    def same_as(self, other: Whole) -> bool:
-        return self.base is other.base and self.key == other.key
-
     def row(self, crops: Crops) -> Number:
         """Which one of the base's it is; another than there are is left to the user's code."""
         c = crops.c
@@ -328,6 +325,8 @@ class WindowLeaf(WholeLeaf):
                 sample = 0.5
             case "numpy", _:
                 sample = np.int64(1)
+            case "float32", Call(function=Attribute(name="uniform_")):  # of torch.empty(1)
+                shape, sample = (1,), torch.ones(1, dtype=torch.float32)
             case "float32" | "int64", Call(arguments=arguments, options=options):  # torch's, of one item
                 size = dict(options).get("size", arguments[-1] if arguments else None)
                 if size is None or (found := self._crops.shape(size)) is None:
