@@ -36,7 +36,7 @@ class Drawing(Rows):
     """Of no plan."""
 
     def __getitem__(self, index: int) -> Any:
-        return self.x[index] + torch.rand(3), random.random(), np.random.rand()
+        return self.x[index] + torch.randn(3), random.random(), np.random.rand()
 
 
 class Pictures(data.Dataset[Any]):
