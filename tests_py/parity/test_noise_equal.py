@@ -121,6 +121,21 @@ class InPlace(Data):
         return torch.from_numpy(x), y
 
 
+class Indexed(Data):
+    """Arrays by the index, and by numbers of lists, of which there are no rows."""
+
+    def __getitem__(self, index: int) -> Any:
+        drawn = {"x": torch.rand(3, 4) + index, "y": np.random.rand(2) * self.labels[index], "name": str(index)}
+        return drawn, self.flat[index] * random.random() + self.labels[index], self.flat[index] - index * 2
+
+
+class OneHot(Data):
+    def __getitem__(self, index: int) -> Any:
+        y = torch.zeros(3)
+        y[self.labels[index]] = 1
+        return y * random.random() + torch.rand(3), self.flat[index] + random.random()
+
+
 class Nothing(Data):
     """Beside the labels it gives what it draws."""
 
@@ -129,7 +144,8 @@ class Nothing(Data):
 
 
 CLASSES = [
-    Scaled, Shifted, Noisy, Float32, Jittered, Masked, Channels, Flipped, Mixture, Background, Turned, InPlace, Nothing,
+    Scaled, Shifted, Noisy, Float32, Jittered, Masked, Channels, Flipped, Mixture, Background, Turned, InPlace, Indexed,
+    Nothing,
 ]  # fmt: skip
 
 
@@ -239,7 +255,7 @@ class Few(Data):
         return self.tstack[index] * torch.randn(k, 1)
 
 
-@pytest.mark.parametrize("made", [Few, Alias, View, Part, Own, Grows, Deviation, Range, Product])
+@pytest.mark.parametrize("made", [OneHot, Few, Alias, View, Part, Own, Grows, Deviation, Range, Product])
 @pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value", "ignore:overflow")
 def test_what_may_be_otherwise_is_pythons(made: Any) -> None:
     dataset = made()

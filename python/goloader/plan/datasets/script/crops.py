@@ -46,7 +46,7 @@ from ..computed import AnyLength, Computed
 from ..sounds import reader_of
 from . import numbers
 from .numbers import Number, Vector
-from .wholes import All, RowsInput, Whole, WholeLeaf, WindowLeaf, varies
+from .wholes import All, RowsInput, VectorInput, Whole, WholeLeaf, WindowLeaf, varies
 
 if TYPE_CHECKING:
     from .compiler import Compiler
@@ -427,7 +427,8 @@ class Crops(Computed):
             read = [each for each in leaf.inputs if isinstance(each, RowsInput)]
             if not read and kind_of(leaf.sample) == "number":
                 return None
-            if leaf.kind == "list" or not leaf.inputs:
+            known = all(isinstance(each, RowsInput | VectorInput) for each in leaf.inputs)
+            if leaf.kind == "list" or not leaf.inputs or not known:
                 raise UnreadableError(f"gives {of}", of)
             rows = list(map(self._row, read))
             field = leaf.field(len(self.fields))

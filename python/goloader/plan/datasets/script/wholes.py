@@ -29,10 +29,12 @@ from ...bytecode import (
     parts_of,
 )
 from ...rows import Array, Field, View
+from ..ahead import Ahead
 from ..arithmetic import Arithmetic, Value, dtype_of, kind_of
 from ..array_files import FilesAhead, WavAhead
 from ..bases import Base
 from ..computed import AnyLength, Leaf
+from ..integers import Integers
 from ..sequences import Sequences
 from ..tensors import NAMES
 from . import numbers, tables
@@ -307,6 +309,16 @@ class WindowLeaf(WholeLeaf):
         if is_data(expression):
             raise UnreadableError("uses .data")
         return super()._compiled(expression)
+
+    def _number(self, integers: Integers) -> Value:
+        if integers.is_index:
+            return self._of_number(INDEX)
+        if integers.constant is None:
+            raise UnreadableError("reckons with the index")
+        return super()._number(integers)
+
+    def _viewed(self, base: Base | Ahead, view: Any, rows: Integers, around: tuple[Any, ...], window: int = 0) -> Value:
+        raise UnreadableError("takes rows that the index alone says")
 
     def _worked_out(self, expression: Expression) -> Value | None:
         """What is a number of the script's."""
