@@ -6,13 +6,14 @@ import os
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import torch
 from torch.utils import data
 from torch.utils.data.dataloader import _BaseDataLoaderIter, _DatasetKind
 
 from . import _auto, _cores, _equal_steps, _told
+from ._core import Core
 from ._equal_steps import EqualSteps
 from ._errors import StateError
 from ._told import Policy
@@ -23,12 +24,16 @@ from .doors.index.iterators import InlineIterator, PrefetchingIterator
 from .doors.recipe import door
 from .doors.worker.iterator import without_slots
 from .on_error import Action, OnError
-from .plan import Explanation, Plan, Refusal
+from .plan import Explanation, Refusal
 from .profile import Profile
 from .seek_index import SeekIndex
 from .state import book
 from .state.inline import FetchingIterator
 from .stats import Stats
+
+if TYPE_CHECKING:
+    from .doors.index.init_fn import Seeded
+    from .state.ledger import Record
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -261,12 +266,8 @@ class DataLoader(data.DataLoader[T_co]):
             inline = InlineIterator(self, None, waiting)
             later.began(self, asked, given, of_go=False)
             return inline
-        decision, seeded = choice.decide(self), None
-        if isinstance(decision, Plan) and init_fn.wanted(self):
-            seeded = init_fn.ahead(self, decision) if resumed is None else init_fn.again(self, decision, resumed)
-            if isinstance(seeded, Refusal):
-                choice.fell_back(self, [seeded])
-        if isinstance(decision, Refusal) or isinstance(seeded, Refusal):
+        found = self._opened(resumed)
+        if found is None:
             if self.num_workers == 0:
                 return choice.traced(self, FetchingIterator(self))
             known.clock.use(door.workshop(self))
@@ -277,8 +278,8 @@ class DataLoader(data.DataLoader[T_co]):
                 return super()._get_iterator()
             check_workers(self)
             return choice.working(self, resumed)
-        core = choice.core(self, decision, InlineIterator)
-        if decision.stream is not None:
+        core, seeded = found
+        if core.plan.stream is not None:
             from .doors.index.streams import InlineStream, PrefetchingStream
 
             if self.num_workers == 0:
@@ -291,6 +292,20 @@ class DataLoader(data.DataLoader[T_co]):
             return inline
         check_workers(self)
         return PrefetchingIterator(self, core, seeded)
+
+    def _opened(self, resumed: Record | None) -> tuple[Core, Seeded | None] | None:
+        """The core that makes the batches of an epoch, and what worker_init_fn left; None where Python makes them."""
+        decision = choice.decide(self)
+        if isinstance(decision, Refusal):
+            return None
+        seeded = None
+        if init_fn.wanted(self):
+            seeded = init_fn.ahead(self, decision) if resumed is None else init_fn.again(self, decision, resumed)
+        if isinstance(seeded, Refusal):
+            choice.fell_back(self, [seeded])
+            return None
+        core = choice.core(self, decision, InlineIterator)
+        return None if core is None else (core, seeded)
 
 
 def _needs_ours(loader: DataLoader[Any]) -> bool:

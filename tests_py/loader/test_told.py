@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -20,6 +21,8 @@ from torchvision.datasets import ImageFolder
 
 import goloader
 from goloader import _told
+from goloader.doors import choice
+from goloader.doors.index import trial
 from goloader.plan.explain import Explanation, Row
 from goloader.plan.refusal import Refusal
 
@@ -286,3 +289,23 @@ def test_an_explanation_is_json_and_html() -> None:
         *("source", "<b>&\"'", "Python", "it <script> [CODE_UNREAD]"),
         *("collate", "c", "Go", ""),
     ]
+
+
+@pytest.mark.filterwarnings("default:.*the core does not take its plan")
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_plan_that_the_core_does_not_take_is_left_to_python(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = torch.arange(40.0).view(20, 2)
+    loader = goloader.DataLoader(data.TensorDataset(rows), batch_size=4, num_workers=workers)
+    assert loader.explain().native
+    monkeypatch.setattr(trial, "_refused", {})
+    monkeypatch.setattr(choice, "Core", Mock(side_effect=goloader.PlanError("parts[0]: not known")))
+    batches: list[Any] = []
+    (told,) = warned(lambda: batches.extend(loader))
+    assert torch.equal(torch.cat([batch for (batch,) in batches]), rows)
+    assert "[PLAN]: from now on this runs in Python" in str(told.message) and told.filename == __file__
+    assert loader.explain().codes[0] == "PLAN" and len(list(loader)) == 5
+    monkeypatch.setattr(trial, "_refused", {})
+    with pytest.raises(goloader.FallbackError, match="PLAN"):
+        iter(goloader.DataLoader(loader.dataset, batch_size=4, num_workers=workers, on_fallback="error"))
+    monkeypatch.undo()
+    assert loader.explain().native

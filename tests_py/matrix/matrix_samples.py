@@ -77,7 +77,7 @@ class Numbers(data.Dataset[Any]):
         return 41
 
     def __getitem__(self, index: int) -> Any:
-        return {"x": torch.rand(3, 40) + index, "name": str(index), "y": np.random.rand(2)}
+        return {"x": torch.randn(3) + index, "name": str(index), "y": np.random.rand(2)}
 
 
 class Stream(data.IterableDataset[Any]):

@@ -14,6 +14,7 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 from .. import _auto, _equal_steps, _native, _told
 from .._beside import NAME, Beside, Notes
 from .._core import Core
+from .._errors import PlanError
 from ..plan import Explanation, Plan, Refusal, Row, look, planner
 from ..plan.explain import number_of
 from ..plan.originals import package_of
@@ -181,13 +182,22 @@ def fell_back(loader: DataLoader[Any], reasons: Sequence[Refusal]) -> None:
         _told.fell_back(type(loader).__qualname__, reasons, on_fallback, explain(loader))
 
 
-def core(loader: DataLoader[Any], decision: Plan, inline: trial.Inline) -> Core:
-    """The plan opened in the core, from the last epoch if it still fits; `inline` is for a trial of it."""
+def core(loader: DataLoader[Any], decision: Plan, inline: trial.Inline) -> Core | None:
+    """The plan opened in the core, from the last epoch if it still fits; `inline` is for a trial of it.
+
+    None where the core does not take the plan: it and the planner understand something differently.
+    Raises FallbackError.
+    """
     before = _cores.get(loader)
     if before is not None and before.fits(decision):
         opened = before
     else:
-        opened = _cores[loader] = Core(decision)
+        try:
+            opened = _cores[loader] = Core(decision)
+        except PlanError as error:
+            refusal = trial.refuse(loader, decision, "PLAN", f"the core does not take its plan: {error}")
+            fell_back(loader, [refusal])
+            return None
         trial.begin(loader, decision, inline)
     book.of(loader).clock.use(opened)  # which asks the one before what it counted
     return opened

@@ -16,6 +16,7 @@ class Reason:
 REASONS = {
     # The loader, and the process it runs in
     "LOOKED_AT": Reason("an object raised an error when goloader inspected it", "see the text"),
+    "PLAN": Reason("goloader's core and its planner understand a dataset differently", "report it, please"),
     "DOOR_CLOSED": Reason("`GOLOADER` in the environment turns this door off", "unset `GOLOADER`"),
     "LIBRARY": Reason("goloader's library cannot be loaded here", "do what the text says; Linux with glibc is needed"),
     "FORKED": Reason(

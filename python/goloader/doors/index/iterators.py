@@ -551,6 +551,8 @@ class InlineIterator(_NativeIterator):
         if not isinstance(decision, Plan):
             return False
         core = choice.core(self._loader, decision, InlineIterator)
+        if core is None:
+            return False
         self._use(core)
         self._run = self._start(core)
         return True

@@ -110,9 +110,23 @@ def hear() -> None:
             memory.keep(_KIND, key, {}, _KEPT_MAX)
         elif found:
             kind, text = found
-            _refused[key] = refusal = Refusal("source", kind, f"{text} when Go makes it", "SAMPLES_DIFFER")
-            advice = f"It runs as torch's from the next epoch on. Please report this, with {_versions()}."
-            _told.stopped(refusal, advice)
+            _refuse(
+                key,
+                Refusal("source", kind, f"{text} when Go makes it", "SAMPLES_DIFFER"),
+                "It runs as torch's from the next epoch on. ",
+            )
+
+
+def refuse(loader: DataLoader[Any], plan: Plan, code: str, why: str) -> Refusal:
+    """Plans of its kind are not to be used from now on, of which the user is told."""
+    refusal = Refusal("source", type(loader.dataset).__name__, why, code)
+    _refuse(_key(loader, plan), refusal, "")
+    return refusal
+
+
+def _refuse(key: str, refusal: Refusal, since: str) -> None:
+    _refused[key] = refusal
+    _told.stopped(refusal, f"{since}Please report this, with {_versions()}.")
 
 
 def _key(loader: DataLoader[Any], plan: Plan) -> str:
