@@ -150,6 +150,7 @@ def _transform(steps: list[Any]) -> Any:
     return T.Compose([*(each for each in steps if each not in erasing), *last, T.ToTensor(), *erasing])
 
 
+@pytest.mark.slow  # many seconds
 @pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
 @pytest.mark.parametrize("workers", [0, 3])
 @pytest.mark.parametrize("place", CACHES)

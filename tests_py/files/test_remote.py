@@ -131,6 +131,7 @@ def test_parts_and_sums_of_it_are_those_of_the_copy(server: Server, local: Path)
     same_batches(made(url("train")), made(local), batch_size=5, shuffle=True, num_workers=2)
 
 
+@pytest.mark.slow  # many seconds
 def test_a_list_of_its_samples_is_read_by_go_too(server: Server, local: Path) -> None:
     ours, theirs = ImageFolder(url("train"), TRANSFORM), ImageFolder(local, TRANSFORM)
     for each in (ours, theirs):

@@ -35,6 +35,7 @@ class Sentences(data.Dataset[Any]):
         return self.items[index], {"label": index % 3, "features": self.items[index].numpy() / 2}
 
 
+@pytest.mark.slow  # many seconds
 @pytest.mark.parametrize("num_workers", [0, 2])
 def test_it_is_pad_sequence_in_both_loaders(num_workers: int) -> None:
     for batch_first, value, rest in itertools.product([False, True], [0, -100], [(), (2, 3)]):

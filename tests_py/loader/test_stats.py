@@ -112,6 +112,7 @@ def test_what_is_counted_is_what_happened(which: str, workers: int, folder: Path
     assert json.loads(json.dumps(stats.to_dict()))["stages"]["next"]["count"] == stats.batches
 
 
+@pytest.mark.slow  # many seconds
 @pytest.mark.alone  # it is about how long things take
 def test_the_verdict_names_what_is_slow(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     python = goloader.DataLoader(Slow(), 3)
@@ -273,6 +274,7 @@ def test_the_size_of_a_cache_of_decoded_images_is_told(folder: Path, first: list
     assert cached.stats().all_decoded == 0  # they are kept already
 
 
+@pytest.mark.slow  # many seconds
 def test_as_many_work_as_the_program_needs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("goloader._cores.allowed", lambda *_: 2)
     images = datasets.ImageFolder(str(folder), T.Compose([T.Resize((8, 8)), T.RandomHorizontalFlip(), T.ToTensor()]))

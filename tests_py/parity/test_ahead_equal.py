@@ -138,6 +138,7 @@ def test_each_type_of_item_is_torchs(dtype: str, num_workers: int, tmp_path: Pat
     check(program(Formatted(root=save(tmp_path / "arrays", lambda number: (40, 3), dtype)), num_workers))
 
 
+@pytest.mark.slow  # many seconds
 @WORKERS
 def test_arrays_that_differ_in_length_are_put_together_by_go(num_workers: int, tmp_path: Path) -> None:
     kinds = [TEXTS[number % len(TEXTS)] for number in range(COUNT)]

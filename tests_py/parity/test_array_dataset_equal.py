@@ -206,6 +206,7 @@ def test_a_file_that_is_cut_meanwhile_is_an_error_and_no_crash(num_workers: int,
         dataset[31]
 
 
+@pytest.mark.slow  # many seconds
 def test_what_stays_with_torch(tmp_path: Path) -> None:
     others = {
         "a float that becomes an int": ArrayDataset(noise((9, 3)), dtypes="int64"),

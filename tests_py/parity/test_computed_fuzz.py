@@ -223,6 +223,7 @@ def data() -> Data:
     return Data()
 
 
+@pytest.mark.slow  # many seconds
 @pytest.mark.parametrize("part", range(6))
 def test_random_expressions_make_torchs_batches(part: int, data: Data) -> None:
     grammar = Grammar(SEED + part)

@@ -213,6 +213,7 @@ def of_tensors(crops: Any) -> torch.Tensor:
     return torch.stack(crops)
 
 
+@pytest.mark.slow  # many seconds
 @WORKERS
 @API
 def test_several_crops(root: Path, num_workers: int, api: Any) -> None:

@@ -833,6 +833,7 @@ def test_small_batches_stay_with_python(monkeypatch: pytest.MonkeyPatch) -> None
 # Random ones
 
 
+@pytest.mark.slow  # many seconds
 def test_random_collates() -> None:
     """A grammar writes them; what torch refuses, or is not compiled, is left out, but not too often."""
     chance = random.Random(SEED)

@@ -879,6 +879,7 @@ def test_a_replaced_function_is_the_users(root: Path, monkeypatch: pytest.Monkey
     check(Program(loader_of(Odd(root), batch_size=4)), native=False)
 
 
+@pytest.mark.slow  # many seconds
 def test_resume_goes_on_in_the_middle_of_an_epoch(root: Path) -> None:
     for kind in ("Unpaired", "two crops", "Augmented"):
         for num_workers in (0, 2):

@@ -69,6 +69,7 @@ def test_texts(kind: Any, num_workers: int) -> None:
     check(Program(loader_of(kind(), batch_size=6, shuffle=True, num_workers=num_workers)))
 
 
+@pytest.mark.slow  # many seconds
 def test_any_text_and_numbers() -> None:
     draw = random.Random(0)
     for _ in range(40):

@@ -106,6 +106,7 @@ def pipelines(draw: st.DrawFn) -> Any:
     return api.Compose([*steps, last, *tail])
 
 
+@pytest.mark.slow  # many seconds
 @given(pipeline=pipelines(), num_workers=st.sampled_from([0, 0, 2]), seed=st.integers(0, 2**32))
 @settings(max_examples=60)
 def test_any_pipeline(kinds: Path, pipeline: Any, num_workers: int, seed: int) -> None:

@@ -320,6 +320,7 @@ def test_what_a_window_does_not_show_is_torchs(made: Any) -> None:
     check(dataset, native=native, workers=(0, 1))
 
 
+@pytest.mark.slow  # many seconds
 def test_what_changes_between_epochs() -> None:
     """What is in arrays, another array, another length, and lists of arrays."""
 

@@ -161,6 +161,7 @@ def chain(path: str, seed: int) -> Any:
     return images, tensors, batch, said, torch.rand(1).item()
 
 
+@pytest.mark.slow  # many seconds
 @pytest.mark.timeout(600)
 def test_random_chains(files: list[str]) -> None:
     native = CoreNative(Workshop().core(), workers=2)

@@ -74,6 +74,7 @@ class Mixed(data.Dataset[Any]):
         return F.to_tensor(self.code(image)), index
 
 
+@pytest.mark.slow  # many seconds
 @pytest.mark.parametrize("num_workers", [0, 2])
 @pytest.mark.parametrize("mode", ["RGB", "L"])
 @pytest.mark.parametrize("kind", KINDS)

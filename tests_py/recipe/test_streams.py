@@ -400,6 +400,7 @@ def test_a_web_loader_of_an_installed_goloader_gives_torch_s_batches(workers: in
     assert in_go(loader.pipeline[0]) > 0, loader.pipeline[0].explain()
 
 
+@pytest.mark.slow  # many seconds
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize("name", ["own tars", "shuffled late", "arrays themselves"])
 def test_a_stream_goes_on_from_a_state(name: str, workers: int, urls: list[str]) -> None:

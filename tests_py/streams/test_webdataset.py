@@ -281,6 +281,7 @@ with open(sys.argv[2], "wb") as out:
 """
 
 
+@pytest.mark.slow  # many seconds
 @pytest.mark.parametrize("workers", [0, 2])
 def test_shards_are_the_same_however_they_are_stored(workers: int, urls: list[str], tmp_path: Path) -> None:
     def make(urls: list[str], stage: Callable[[Any], Any]) -> Any:
