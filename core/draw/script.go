@@ -5,6 +5,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"unsafe"
 
 	"github.com/goloader/goloader/core/plan"
 	"github.com/goloader/goloader/core/recipe"
@@ -268,12 +269,8 @@ func (c *scriptCompiler) value(of plan.Expr) (number, error) {
 func (c *scriptCompiler) fill(t plan.Fill) (instruction, error) {
 	first := c.starts[t.Vector]
 	end := first + c.script.Vectors[t.Vector].Count
-	if d, ok := t.Value.(plan.Draw); ok && d.IsRandn() {
-		c.drawn[0] = true
-		return func(f *Frame) error {
-			f.source.MT.Normals(f.Numbers[first:end], d.Kind == plan.TorchRandnAVX2)
-			return nil
-		}, nil
+	if d, ok := t.Value.(plan.Draw); ok && (d.IsWhole() || d.Kind == plan.NumPyBelow) {
+		return c.fillWhole(d, func(f *Frame) []uint64 { return f.Numbers[first:end] })
 	}
 	value, err := c.value(t.Value)
 	return func(f *Frame) error {
@@ -282,6 +279,44 @@ func (c *scriptCompiler) fill(t plan.Fill) (instruction, error) {
 		}
 		return nil
 	}, err
+}
+
+// fillWhole draws all numbers of a vector in one go.
+func (c *scriptCompiler) fillWhole(d plan.Draw, numbers func(*Frame) []uint64) (instruction, error) {
+	switch d.Kind {
+	case plan.NumPyBelow:
+		limit, err := compileInt(d.Args[0])
+		c.drawn[2] = true
+		return func(f *Frame) error {
+			if n, ok := f.numbersBelow(limit); ok {
+				f.source.NumPy.NumPyFill(integers(numbers(f)), n)
+			}
+			return nil
+		}, err
+	case plan.NumPyOrder:
+		c.drawn[2] = true
+		return func(f *Frame) error {
+			f.source.NumPy.NumPyPermute(integers(numbers(f)))
+			return nil
+		}, nil
+	case plan.TorchOrder:
+		c.drawn[0] = true
+		return func(f *Frame) error {
+			f.source.MT.Permute(integers(numbers(f)))
+			return nil
+		}, nil
+	default:
+		c.drawn[0] = true
+		return func(f *Frame) error {
+			f.source.MT.Normals(numbers(f), d.Kind == plan.TorchRandnAVX2)
+			return nil
+		}, nil
+	}
+}
+
+// integers are numbers that hold ints.
+func integers(numbers []uint64) []int64 {
+	return unsafe.Slice((*int64)(unsafe.Pointer(unsafe.SliceData(numbers))), len(numbers))
 }
 
 func (c *scriptCompiler) let(t plan.Let) (instruction, error) {
@@ -379,15 +414,21 @@ func movedPatch(patch, by recipe.Step, in recipe.Size) (recipe.Step, error) {
 // below is a draw of 0 ... n-1.
 func below(of func(f *Frame) *rng.MT19937, draw func(m *rng.MT19937, n uint64) uint64, limit number) number {
 	return func(f *Frame) uint64 {
-		n := int64(limit(f))
-		if n < 1 || n >= math.MaxUint32 {
-			f.fail(fmt.Sprintf("a random number below %d", n))
-		}
-		if f.failed != "" {
+		n, ok := f.numbersBelow(limit)
+		if !ok {
 			return 0
 		}
-		return draw(of(f), uint64(n))
+		return draw(of(f), n)
 	}
+}
+
+// numbersBelow is how many numbers there are to draw from.
+func (f *Frame) numbersBelow(limit number) (n uint64, ok bool) {
+	found := int64(limit(f))
+	if found < 1 || found >= math.MaxUint32 {
+		f.fail(fmt.Sprintf("a random number below %d", found))
+	}
+	return uint64(found), f.failed == ""
 }
 
 // uniformMax is far below what torch refuses, and what float32 has.

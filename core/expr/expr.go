@@ -257,20 +257,13 @@ func compileStep(from *plan.Program, s plan.Step, row tensor.Spec, rooms []C.gl_
 	if s.Watch {
 		made.watch = 1
 	}
-	names := []*C.char{C.CString(s.Op), C.CString(of.String()), C.CString(to.String())}
-	var operands C.int32_t
-	made.kernel = C.gl_expr_kernel(names[0], names[1], names[2], &operands)
-	for _, name := range names {
-		C.free(unsafe.Pointer(name))
-	}
-	if made.kernel < 0 || operands != made.operands {
-		return made, fmt.Errorf("no operation %q makes %s of %d %s", s.Op, to, len(s.From), of)
-	}
-	if len(s.From) == 3 && from.Of(s.From[0].Value, row).DType != tensor.Bool {
-		return made, fmt.Errorf("%q needs a condition", s.Op)
-	}
-	if len(s.From) == 2 && from.Of(s.From[0].Value, row).DType != of {
-		return made, fmt.Errorf("operands of %q differ in type", s.Op)
+	if s.Taken != nil {
+		size := to.Size()
+		made.kernel = C.GL_EXPR_TAKE
+		made.taken = C.gl_expr_taken{axis: C.int32_t(s.Taken.Axis + 1), extent: C.int64_t(s.Taken.Extent),
+			stride: C.int64_t(s.Taken.Stride * size), item: C.int64_t(size)}
+	} else if err := findKernel(&made, from, s, row, of, to); err != nil {
+		return made, err
 	}
 	for d, extent := range s.Shape {
 		made.shape[d+1] = C.int64_t(extent)
@@ -288,6 +281,25 @@ func compileStep(from *plan.Program, s plan.Step, row tensor.Spec, rooms []C.gl_
 		set(&made.from[k], place)
 	}
 	return made, nil
+}
+
+func findKernel(made *C.gl_expr_step, from *plan.Program, s plan.Step, row tensor.Spec, of, to tensor.DType) error {
+	names := []*C.char{C.CString(s.Op), C.CString(of.String()), C.CString(to.String())}
+	var operands C.int32_t
+	made.kernel = C.gl_expr_kernel(names[0], names[1], names[2], &operands)
+	for _, name := range names {
+		C.free(unsafe.Pointer(name))
+	}
+	if made.kernel < 0 || operands != made.operands {
+		return fmt.Errorf("no operation %q makes %s of %d %s", s.Op, to, len(s.From), of)
+	}
+	if len(s.From) == 3 && from.Of(s.From[0].Value, row).DType != tensor.Bool {
+		return fmt.Errorf("%q needs a condition", s.Op)
+	}
+	if len(s.From) == 2 && from.Of(s.From[0].Value, row).DType != of {
+		return fmt.Errorf("operands of %q differ in type", s.Op)
+	}
+	return nil
 }
 
 // run makes the rows of n samples whose inputs are in scratch.

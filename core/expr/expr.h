@@ -16,13 +16,23 @@ typedef struct gl_expr_place {
     int64_t stride[GL_EXPR_DIMS];
 } gl_expr_place;
 
+/* Not a kernel: items of from[0] are copied, of which from[1], an int64, says which along an axis. */
+enum { GL_EXPR_TAKE = -2 };
+
+/* Which items those are: number 0 ... extent-1, or, counted from behind, -extent ... -1. */
+typedef struct gl_expr_taken {
+    int32_t axis;
+    int64_t extent, stride, item; /* stride and the size of an item in bytes */
+} gl_expr_taken;
+
 /* One step: what the kernel makes of each item. */
 typedef struct gl_expr_step {
-    int32_t kernel; /* of gl_expr_kernel */
+    int32_t kernel; /* of gl_expr_kernel; GL_EXPR_TAKE */
     int32_t watch;  /* fails where numpy would warn: at a division by zero, an overflow, an invalid operation */
     int32_t ndim, operands;
     int64_t shape[GL_EXPR_DIMS]; /* the first is the number of samples, and set by gl_expr_run */
     gl_expr_place into, from[GL_EXPR_OPERANDS];
+    gl_expr_taken taken;
 } gl_expr_step;
 
 /* gl_expr_kernel finds the kernel of an operation, by the types of its operands and of its result; -1 if there is none.

@@ -57,6 +57,65 @@ static int run_dims(const loop *l, int d, gl_kernel *kernel, uint8_t *const at[1
     return bad;
 }
 
+static inline void copy(uint8_t *to, const uint8_t *from, int64_t bytes) {
+    switch (bytes) { /* of points and small rows, without a call */
+    case 4:
+        memcpy(to, from, 4);
+        return;
+    case 8:
+        memcpy(to, from, 8);
+        return;
+    case 12:
+        memcpy(to, from, 12);
+        return;
+    case 16:
+        memcpy(to, from, 16);
+        return;
+    case 24:
+        memcpy(to, from, 24);
+        return;
+    default:
+        memcpy(to, from, (size_t)bytes);
+    }
+}
+
+/* Copies from dimension d on. Dimensions from `rest` on are so many bytes in one piece. */
+static int take_dims(const gl_expr_step *s, int d, int rest, int64_t bytes, int64_t n, uint8_t *to, const uint8_t *from,
+                     const uint8_t *which) {
+    int64_t extent = d == 0 ? n : s->shape[d];
+    for (int64_t i = 0; i < extent; i++) {
+        const uint8_t *item = from;
+        if (d == s->taken.axis) {
+            int64_t at;
+            memcpy(&at, which, sizeof at);
+            if (at < 0)
+                at += s->taken.extent;
+            if (at < 0 || at >= s->taken.extent)
+                return 1;
+            item += at * s->taken.stride;
+        }
+        if (d + 1 == rest)
+            copy(to, item, bytes);
+        else if (take_dims(s, d + 1, rest, bytes, n, to, item, which))
+            return 1;
+        to += s->into.stride[d];
+        from += s->from[0].stride[d];
+        which += s->from[1].stride[d];
+    }
+    return 0;
+}
+
+static int take(const gl_expr_step *s, int64_t n, uint8_t *const at[1 + GL_EXPR_OPERANDS]) {
+    int rest = s->ndim;
+    int64_t bytes = s->taken.item;
+    while (rest - 1 > s->taken.axis &&
+           (s->shape[rest - 1] == 1 || (s->into.stride[rest - 1] == bytes && s->from[0].stride[rest - 1] == bytes))) {
+        rest--;
+        bytes *= s->shape[rest];
+    }
+    return take_dims(s, 0, rest, bytes, n, at[0], at[1], at[2]);
+}
+
 int32_t gl_expr_run(const gl_expr_step *steps, int32_t nsteps, uint8_t *scratch, const uint8_t *constants, uint8_t *out,
                     int64_t n) {
     uint8_t *const rooms[] = {scratch, (uint8_t *)constants, out};
@@ -67,6 +126,11 @@ int32_t gl_expr_run(const gl_expr_step *steps, int32_t nsteps, uint8_t *scratch,
         uint8_t *at[1 + GL_EXPR_OPERANDS] = {rooms[s->into.room] + s->into.offset};
         for (int k = 0; k < s->operands; k++)
             at[k + 1] = rooms[s->from[k].room] + s->from[k].offset;
+        if (s->kernel == GL_EXPR_TAKE) {
+            if (take(s, n, at))
+                return i + 1;
+            continue;
+        }
         set_up(&l, s, n);
         if (s->watch)
             feclearexcept(FE_ALL_EXCEPT);

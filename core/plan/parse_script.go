@@ -193,7 +193,7 @@ func (p scriptParser) instruction(n node) (made Instruction) {
 		if let.Value = p.drawOr(value); let.Value.Type() != p.script.Numbers[let.Number] {
 			value.fail("it is of another type than number %d", let.Number)
 		}
-		if d, ok := let.Value.(Draw); ok && d.IsRandn() {
+		if d, ok := let.Value.(Draw); ok && d.IsWhole() {
 			value.fail("a draw of many numbers")
 		}
 		made = let
@@ -350,7 +350,7 @@ var drawTypes = map[DrawKind]struct {
 	TorchMultinomial: {floats: true, of: Int}, TorchUniform: {args: 2, of: Float},
 	PythonRandom: {of: Float}, PythonGauss: {of: Float}, TorchRand: {of: Float}, NumPyRandom: {of: Float}, NumPyGauss: {of: Float},
 	PythonBelow: {args: 1, of: Int}, NumPyBelow: {args: 1, of: Int}, TorchBelow: {args: 1, of: Int},
-	TorchRandn: {of: Float}, TorchRandnAVX2: {of: Float},
+	TorchRandn: {of: Float}, TorchRandnAVX2: {of: Float}, NumPyOrder: {of: Int}, TorchOrder: {of: Int},
 	OwnRandom: {own: true, of: Float}, OwnBelow: {own: true, args: 1, of: Int},
 }
 

@@ -36,10 +36,19 @@ type Const struct {
 // made of: all of one type, but for the first of three, which is a condition.
 type Step struct {
 	Op    string
-	Watch bool // fails at a division by zero, an overflow and an invalid operation
+	Taken *Taken // nil but for "take"
+	Watch bool   // fails at a division by zero, an overflow and an invalid operation
 	Shape tensor.Shape
 	Into  Place
 	From  []Place
+}
+
+// Taken is how a step "take" takes items: From[0] is where they begin, From[1], an int64, says which it is along an axis.
+// A number below 0 counts from behind; others that are not below Extent fail.
+type Taken struct {
+	Axis   int // of the step's shape
+	Extent int
+	Stride int // of From[0], in items
 }
 
 // Place is where items of a value are: the first is number Offset, and so many are between one and the next of each
@@ -148,7 +157,10 @@ func (p *Program) step(n node, row tensor.Spec) Step {
 		n.fail("%v", err)
 	}
 	s.Into = p.place(f.get("into"), s.Shape, len(p.Inputs)+len(p.Constants), row)
-	from := f.get("from")
+	taken, from := f.get("taken"), f.get("from")
+	if !taken.isNull() {
+		s.Taken = newTaken(taken, s.Shape)
+	}
 	for _, n := range from.list() {
 		place := p.place(n, s.Shape, 0, row)
 		if place.Value == p.count()-1 {
@@ -159,8 +171,43 @@ func (p *Program) step(n node, row tensor.Spec) Step {
 	if len(s.From) < 1 || len(s.From) > 3 {
 		from.fail("want 1 to 3 operands, got %d", len(s.From))
 	}
+	if (s.Op == "take") != (s.Taken != nil) {
+		taken.fail("want it for \"take\" alone")
+	}
+	if s.Taken != nil {
+		p.checkTaken(from, s, row)
+	}
 	f.done()
 	return s
+}
+
+func newTaken(n node, shape tensor.Shape) *Taken {
+	f := n.object()
+	t := &Taken{
+		Axis:   int(f.get("axis").int(0, int64(len(shape))-1)),
+		Extent: int(f.get("extent").int(1, math.MaxInt32)),
+		Stride: int(f.get("stride").int(-math.MaxInt32, math.MaxInt32)),
+	}
+	f.done()
+	return t
+}
+
+// checkTaken refuses a step that may take what is not inside its value.
+func (p *Program) checkTaken(n node, s Step, row tensor.Spec) {
+	if len(s.From) != 2 || p.Of(s.From[1].Value, row).DType != tensor.Int64 {
+		n.fail("want items and an int64 that says which")
+	}
+	if p.Of(s.From[0].Value, row).DType != p.Of(s.Into.Value, row).DType {
+		n.fail("want items of the type that they become")
+	}
+	if s.From[0].Strides[s.Taken.Axis] != 0 {
+		n.fail("items are taken along an axis where they lie still")
+	}
+	at := Place{s.From[0].Value, s.From[0].Offset, slices.Clone(s.From[0].Strides)}
+	at.Strides[s.Taken.Axis] = s.Taken.Stride
+	shape := slices.Clone(s.Shape)
+	shape[s.Taken.Axis] = s.Taken.Extent
+	p.checkPlace(n, at, shape, row)
 }
 
 // stepDims are the dimensions that a step may have beside that of the samples.
@@ -173,14 +220,18 @@ func (p *Program) place(n node, shape tensor.Shape, first int, row tensor.Spec) 
 	for _, stride := range f.get("strides").listOf(len(shape)) {
 		made.Strides = append(made.Strides, int(stride.int(-math.MaxInt32, math.MaxInt32)))
 	}
-	low, high := made.Offset, made.Offset
-	for d, extent := range shape {
-		reach := (extent - 1) * made.Strides[d]
-		low, high = low+min(reach, 0), high+max(reach, 0)
-	}
-	if items := p.Of(made.Value, row).Shape.Items(); shape.Items() > 0 && (low < 0 || high >= items) {
-		n.fail("items %d to %d of %d", low, high, items)
-	}
+	p.checkPlace(n, made, shape, row)
 	f.done()
 	return made
+}
+
+func (p *Program) checkPlace(n node, at Place, shape tensor.Shape, row tensor.Spec) {
+	low, high := at.Offset, at.Offset
+	for d, extent := range shape {
+		reach := (extent - 1) * at.Strides[d]
+		low, high = low+min(reach, 0), high+max(reach, 0)
+	}
+	if items := p.Of(at.Value, row).Shape.Items(); shape.Items() > 0 && (low < 0 || high >= items) {
+		n.fail("items %d to %d of %d", low, high, items)
+	}
 }

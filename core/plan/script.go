@@ -99,7 +99,7 @@ type Let struct {
 	Value  Expr
 }
 
-// Fill sets the numbers of a vector, one after the other: each is drawn, or computed, by itself.
+// Fill sets the numbers of a vector, one after the other: each is drawn, or computed, by itself, unless Draw.IsWhole.
 type Fill struct {
 	Vector int
 	Value  Expr
@@ -230,6 +230,10 @@ const (
 	TorchRandnAVX2 DrawKind = "torch.randn.avx2"
 	TorchRandn     DrawKind = "torch.randn"
 
+	// All places of a Fill, each once: numpy.random.permutation(n), numpy.random.shuffle, torch.randperm(n).
+	NumPyOrder DrawKind = "numpy.permutation"
+	TorchOrder DrawKind = "torch.randperm"
+
 	// torch.multinomial(torch.tensor(weights), 1).item(), of float32 weights from 0 on that are not all 0.
 	TorchMultinomial DrawKind = "torch.multinomial"
 
@@ -240,8 +244,11 @@ const (
 // RandnMin is the fewest numbers that torch.randn draws in these ways.
 const RandnMin = 16
 
-// IsRandn says whether a draw is of many numbers together.
+// IsRandn says whether a draw is torch.randn's.
 func (d Draw) IsRandn() bool { return d.Kind == TorchRandn || d.Kind == TorchRandnAVX2 }
+
+// IsWhole says whether a draw is of all numbers of a Fill together.
+func (d Draw) IsWhole() bool { return d.IsRandn() || d.Kind == NumPyOrder || d.Kind == TorchOrder }
 
 // OperationName is what an Operation does.
 type OperationName string

@@ -54,12 +54,30 @@ func (m *MT19937) Uint32() uint32 {
 	} else {
 		m.left--
 	}
-	y := m.state[m.next]
 	m.next++
+	return temper(m.state[m.next-1])
+}
+
+func temper(y uint32) uint32 {
 	y ^= y >> 11
 	y ^= y << 7 & 0x9d2c5680
 	y ^= y << 15 & 0xefc60000
 	return y ^ y>>18
+}
+
+// ahead are the words until the next refill, at least one, before temper. Whoever asks takes one at least.
+func (m *MT19937) ahead() []uint32 {
+	if m.left <= 1 {
+		m.refill()
+		m.left++
+	}
+	return m.state[m.next : m.next+m.left-1]
+}
+
+// take draws the first n words that are ahead.
+func (m *MT19937) take(n int) {
+	m.left -= int32(n)
+	m.next += int32(n)
 }
 
 // Uint64 draws two words, the high one first.

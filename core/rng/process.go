@@ -90,6 +90,51 @@ func (m *MT19937) NumPyBelow(n uint64) uint64 {
 	}
 }
 
+// NumPyPermute writes numpy.random.permutation(len(dst)) to dst, of numpy's old generator.
+func (m *MT19937) NumPyPermute(dst []int64) {
+	for i := range dst {
+		dst[i] = int64(i)
+	}
+	for i := len(dst) - 1; i > 0; {
+		mask := 1<<bits.Len(uint(i)) - 1
+		words, drawn := m.ahead(), 0
+		for ; drawn < len(words) && i > mask/2; drawn++ {
+			// Of what is drawn up to half is refused: without a branch, which nobody could foresee.
+			j := int(temper(words[drawn])) & mask
+			at, done := i, 0
+			if j <= i {
+				at, done = j, 1
+			}
+			dst[i], dst[at] = dst[at], dst[i]
+			i -= done
+		}
+		m.take(drawn)
+	}
+}
+
+// NumPyFill writes numpy.random.randint(n, size=len(dst)) to dst: NumPyBelow each.
+func (m *MT19937) NumPyFill(dst []int64, n uint64) {
+	if n == 0 || n > 1<<32-1 {
+		panic("rng: a range that is empty, or more than 32 bits wide")
+	}
+	mask := uint64(1)<<bits.Len64(n-1) - 1
+	if mask == 0 {
+		clear(dst) // without a draw
+		return
+	}
+	for k := 0; k < len(dst); {
+		words, drawn := m.ahead(), 0
+		for ; drawn < len(words) && k < len(dst); drawn++ {
+			value := uint64(temper(words[drawn])) & mask
+			dst[k] = int64(value)
+			if value < n {
+				k++
+			}
+		}
+		m.take(drawn)
+	}
+}
+
 // Since says how many words were drawn from one state to reach another, at most limit; -1 if it is further, or not there at
 // all.
 func (m *MT19937) Since(from MT19937, limit int64) int64 {

@@ -17,9 +17,9 @@ const computed = `{"version": 1,
      "constants": [{"dtype": "float32", "shape": [], "data": "AACAPw=="}],
      "values": [{"dtype": "float32", "shape": [3, 2]}],
      "steps": [
-       {"op": "cast", "watch": false, "shape": [6], "into": {"value": 2, "offset": 0, "strides": [1]},
+       {"op": "cast", "watch": false, "taken": null, "shape": [6], "into": {"value": 2, "offset": 0, "strides": [1]},
         "from": [{"value": 0, "offset": 0, "strides": [1]}]},
-       {"op": "mul", "watch": true, "shape": [2, 3], "into": {"value": 3, "offset": 0, "strides": [3, 1]},
+       {"op": "mul", "watch": true, "taken": null, "shape": [2, 3], "into": {"value": 3, "offset": 0, "strides": [3, 1]},
         "from": [{"value": 2, "offset": 0, "strides": [1, 2]}, {"value": 1, "offset": 0, "strides": [0, 0]}]}]}}]},
  "parts": [{"count": 7, "transforms": [], "table": ""}],
  "output": null, "rng": null, "pillow": null, "seek_index": null}`

@@ -107,7 +107,8 @@ class Twin:
             return state
         generator = self._generator
         generator.set_state(state)
-        if torch.equal(torch.empty_like(taken).random_(generator=generator), taken):
+        # Compared by numpy: of many, torch has several threads do it, for which it waits.
+        if np.array_equal(torch.empty_like(taken).random_(generator=generator).numpy(), taken.numpy()):
             return state
         generator.set_state(state)
         ahead = taken.new_empty(_DRAWN_MAX + count).random_(generator=generator)
@@ -314,19 +315,21 @@ def _as_torch(words: NDArray[np.uint32], at: int, gauss: float | None) -> NDArra
 
 
 def _words(content: bytes) -> torch.Tensor:
-    return torch.frombuffer(bytearray(content), dtype=torch.int32)
+    words = np.frombuffer(bytearray(content), np.int32)
+    words &= _NO_SIGN
+    return torch.from_numpy(words)
 
 
 def _words_by(generator: Any, count: int) -> torch.Tensor:
     """Of a random.Random, or of the random module."""
-    return _words(generator.getrandbits(32 * count).to_bytes(4 * count, "little")) & _NO_SIGN
+    return _words(generator.getrandbits(32 * count).to_bytes(4 * count, "little"))
 
 
 # So many words of 32 bits of each, as an int32 tensor whose items are as random_() gives them: without the sign.
 _DRAW: dict[str, Callable[[int], torch.Tensor]] = {
     "torch": lambda count: torch.empty(count, dtype=torch.int32, device="cpu").random_(),
     "random": lambda count: _words_by(random, count),
-    "numpy": lambda count: _words(np.random.bytes(4 * count)) & _NO_SIGN,
+    "numpy": lambda count: _words(np.random.bytes(4 * count)),
 }
 _NO_SIGN = 0x7FFFFFFF
 

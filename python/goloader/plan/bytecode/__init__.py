@@ -86,13 +86,13 @@ from .expressions import (
     parts_of,
 )
 from .reader import Reader, check_python
-from .reading import Callee, Choice, Reading, Several, extent_of
+from .reading import Callee, Choice, Reading, Several, Shuffled, extent_of
 from .uses import Uses
 
 __all__ = [
     "COMPARISONS", "NONE", "SIGNS", "Apart", "Attribute", "Batch", "Binary", "Branch", "Call", "Callee", "Choice",
     "Chosen", "Closed", "Constant", "Display", "Drawn", "Either", "Entered", "Exited", "Expression", "Extended",
     "Filled", "Index", "Inner", "Item", "Itself", "Mapping", "Member", "Module", "Name", "Part", "Reader", "Reading",
-    "Several", "Spread", "Stored", "Text", "Unary", "Unknown", "UnreadableError", "Uses", "check_python", "extent_of",
-    "fields_of", "own_parts", "parts_of",
+    "Several", "Shuffled", "Spread", "Stored", "Text", "Unary", "Unknown", "UnreadableError", "Uses", "check_python",
+    "extent_of", "fields_of", "own_parts", "parts_of",
 ]  # fmt: skip

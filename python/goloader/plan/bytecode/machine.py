@@ -38,6 +38,7 @@ from .expressions import (
     Inner,
     Item,
     Iterated,
+    Made,
     Mapping,
     Member,
     Name,
@@ -479,16 +480,18 @@ class Machine:
         return self.reader.draws is None or self.reader.turns()
 
     def change(self, made: Expression, changed: Expression) -> None:
-        """A list or a dict that was made here becomes another, wherever it is.
+        """A list, a dict or an array that was made here becomes another, wherever it is.
 
-        Raises UnreadableError where it is part of something else, or comes from the caller.
+        Raises UnreadableError where it is part of something else, or comes from the caller. What has an array is for
+        Uses to say.
         """
         if self.reader.samples:
             raise UnreadableError(f"changes {made}")
         own = True  # nobody has gone one of two ways since the caller called
         for machine in reversed(self.reader.running):
             known = (*machine.stack, *machine.locals.values(), *machine.around.values())
-            if any(holds(whole, made) for each in known if each is not made for whole in own_parts(each)):
+            parts = isinstance(made, Made)
+            if parts and any(holds(whole, made) for each in known if each is not made for whole in own_parts(each)):
                 raise UnreadableError(f"changes {made}, which is used elsewhere")
             if any(each is made for each in known):
                 if not own or any(each is made for each in machine.around.values()):

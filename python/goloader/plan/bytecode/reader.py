@@ -34,7 +34,7 @@ from .expressions import (
     parts_of,
 )
 from .machine import ITEMS_MAX, Machine
-from .reading import Callee, Choice, Reading, extent_of
+from .reading import Callee, Choice, Reading, Shuffled, extent_of
 
 _VERSIONS = range(10, 15)  # of Python 3
 
@@ -262,6 +262,9 @@ class Reader:
         choice = self.chosen(drawn.call)
         if choice is None:
             return drawn, None
+        if choice.kind is Shuffled:
+            assert choice.of is not None
+            return Item(choice.of, drawn), choice.of
         made = [self.at_place(Chosen(drawn, n), choice.items) for n in range(choice.count or 1)]
         return made[0] if choice.count is None else Display(choice.kind, tuple(made)), choice.of
 

@@ -58,6 +58,10 @@ class Choice:
     of: Expression | None = None
 
 
+class Shuffled:
+    """The kind of an array that is put into another order."""
+
+
 class Several:
     """The kind of a Display that is an array of objects: it can be gone through, and little else."""
 

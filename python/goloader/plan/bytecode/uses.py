@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from .expressions import Attribute, Binary, Branch, Either, Expression, own_parts
+from .expressions import Attribute, Binary, Branch, Call, Drawn, Either, Expression, Item, own_parts
 from .reading import Reading
 
 # What tells nothing of an array's numbers.
@@ -44,6 +44,19 @@ class Uses:
     def is_one_of(self, of: Either) -> bool:
         """Whether both values of an Either, of which one may be what the other has become, are nothing else's."""
         return self._is_alone(of.then, of.otherwise) and self._is_alone(of.otherwise, of.then)
+
+    def is_in_order_alone(self, shuffle: Call) -> bool:
+        """The same of an array that a call puts into another order."""
+
+        def leaves_it(use: Expression | None) -> bool:
+            match use:
+                case Attribute(name=name):
+                    return name in _OF_SHAPE
+                case Item(key=Drawn(call=call)):
+                    return call is shuffle
+            return use is shuffle
+
+        return all(map(leaves_it, self._by.get(id(shuffle.arguments[0]), ())))
 
     def _is_alone(self, value: Expression, other: Expression) -> bool:
         """Whether a value is used by another one alone, by an Either of the two, or for its shape."""

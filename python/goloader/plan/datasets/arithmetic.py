@@ -352,6 +352,27 @@ class Arithmetic:
             )
         return self.value(sample, lambda: items)
 
+    def taken(self, function: Callable[..., Any], value: Value, axis: int, places: Value) -> Value:
+        """Items along an axis, at places that an array or a list says: what function(value, places) gives."""
+        sample = self.done(function, [value, places])
+        if value.constant and places.constant:
+            return Value(sample, constant=True)
+        if kind_of(value.sample) not in ("tensor", "array") or 0 in (*_shape(value.sample), *_shape(sample)):
+            raise UnreadableError("takes items by an array of what is none, or of nothing")
+        plain = sample.is_contiguous() if isinstance(sample, torch.Tensor) else sample.flags.c_contiguous
+        if not plain or not (places.constant or dtype_of(places.sample) == "int64"):
+            raise UnreadableError("takes items by an array in a way that is not known")
+
+        def made() -> Items:
+            if not places.constant:
+                which = places.items
+            else:
+                known = np.asarray(places.sample)
+                which = self.writer.constant(np.flatnonzero(known) if known.dtype == bool else known.astype(np.int64))
+            return self.writer.taken(self.items(value, dtype_of(value.sample)), which, axis)
+
+        return self.value(sample, made)
+
     def joined(self, function: Callable[..., Any], parts: Sequence[Value], stacked: bool) -> Value:
         """concatenate or stack along the first dimension; what makes an array of a list of numbers stacks them."""
         if any(isinstance(part, list) for part in parts):
@@ -587,7 +608,7 @@ def _one_hot(a: Arithmetic, function: Callable[..., Any], values: list[Any], opt
 
 
 def _filled(a: Arithmetic, function: Callable[..., Any], values: list[Any], options: dict[str, Any]) -> Value:
-    """zeros(size) and the like."""
+    """zeros(size) and the like, and np.arange."""
     _constants(values, options)
     if not {*options} <= {"dtype"}:
         raise UnreadableError("makes an array in another way")
@@ -595,7 +616,7 @@ def _filled(a: Arithmetic, function: Callable[..., Any], values: list[Any], opti
 
 
 def is_filled(called: Any) -> bool:
-    """Whether it is a function that makes an array, which nobody else has, of one number."""
+    """Whether it is a function that makes an array, which nobody else has, of numbers that are always the same."""
     return rule_of(called) is _filled
 
 
@@ -635,7 +656,7 @@ _RULES: list[tuple[Any, Rule]] = [
     ],
     (torch.nn.functional.one_hot, _one_hot),
     *_named(torch, "zeros ones full", _filled),
-    *_named(np, "zeros ones full", _filled),
+    *_named(np, "zeros ones full arange", _filled),
 ]  # fmt: skip
 
 

@@ -67,6 +67,7 @@ class _Step:
     shape: tuple[int, ...]
     into: Items
     operands: tuple[Items, ...]
+    taken: dict[str, int] | None = None
 
 
 @dataclass
@@ -103,6 +104,17 @@ class Writer:
         shape = np.broadcast_shapes(*(each.shape for each in operands))
         made = self._value(dtype, shape)
         self._steps.append(_Step(op, watch, shape, made, operands))
+        return made
+
+    def taken(self, whole: Items, places: Items, axis: int) -> Items:
+        """whole[places], along an axis: places are of int64, and may count from behind."""
+        _check(whole.dtype)
+        shape = (*whole.shape[:axis], *places.shape, *whole.shape[axis + 1 :])
+        made = self._value(whole.dtype, shape)
+        still = replace(whole, shape=shape, strides=(*whole.strides[:axis], 0, *whole.strides[axis + 1 :]))
+        which = replace(places, shape=shape, strides=tuple(places.strides[0] * (d == axis) for d in range(len(shape))))
+        taken = {"axis": axis, "extent": whole.shape[axis], "stride": whole.strides[axis]}
+        self._steps.append(_Step("take", False, shape, made, (still, which), taken))
         return made
 
     def joined(self, parts: list[tuple[Items, tuple[slice, ...]]], dtype: str, shape: tuple[int, ...]) -> Items:
@@ -171,6 +183,7 @@ class Writer:
                 {
                     "op": step.op,
                     "watch": step.watch,
+                    "taken": step.taken,
                     "shape": list(step.shape),
                     "into": place(step.into, step.into.strides),
                     "from": [place(each, each.over(step.shape)) for each in step.operands],

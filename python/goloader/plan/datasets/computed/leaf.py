@@ -282,7 +282,7 @@ class Leaf:
 
     def _changed(self, change: Binary, left: Value, right: Value) -> Value:
         """left += right, of an array or a tensor that was made for it: other numbers of the same type."""
-        if not self._is_new(change.left) or not self._node.uses.changes_alone(change):
+        if not self.is_new(change.left) or not self._node.uses.changes_alone(change):
             raise UnreadableError("changes a value in place")
         sample = self._arithmetic.done(
             lambda one, other: IN_PLACE[change.operator](copy.copy(one), other), [left, right]
@@ -297,13 +297,13 @@ class Leaf:
             raise UnreadableError("changes a value in place")
         return dataclasses.replace(made, sample=sample)
 
-    def _is_new(self, of: Expression) -> bool:
+    def is_new(self, of: Expression) -> bool:
         """Whether an array or a tensor has memory of its own."""
         match of:
             case Binary(operator=operator) if operator in IN_PLACE:
-                return self._node.uses.changes_alone(of) and self._is_new(of.left)
+                return self._node.uses.changes_alone(of) and self.is_new(of.left)
             case Either(then=then, otherwise=otherwise):
-                return self._node.uses.is_one_of(of) and self._is_new(then) and self._is_new(otherwise)
+                return self._node.uses.is_one_of(of) and self.is_new(then) and self.is_new(otherwise)
         return self._node.makes_anew(of)
 
     def _part(self, owner: Expression, number: int, count: int) -> Any:
@@ -560,6 +560,8 @@ class Leaf:
             if type(at) is not slice:
                 raise UnreadableError("takes a number of a list that was made")
             return self._listing(self._arithmetic.viewed(lambda whole: whole[at], value.array, (), {}))
+        if isinstance(value, Value) and (taken := self._places(keys)) is not None:
+            return self._at_places(value, *taken)
         constants = [self._key(each) for each in keys]
         if isinstance(value, list) or type(value.sample) in (tuple, list, torch.Size):
             if len(constants) != 1 or type(constants[0]) is not int:
@@ -577,6 +579,34 @@ class Leaf:
                 raise UnreadableError("takes some of the items of arrays that differ in length")
             return self._item_by_item(value, lambda a, each: a.viewed(lambda whole: whole[at], each, (), {}))
         return self._arithmetic.viewed(lambda whole: whole[at], value, (), {})
+
+    def _places(self, keys: list[Expression]) -> tuple[int, int, Value] | None:
+        """How many keys there are, of which one is an array or a list of places and the others are all there is; which
+        one it is; and it."""
+        found = None
+        for axis, key in enumerate(keys):
+            if isinstance(key, Display) and key.kind is slice:
+                if self._key(key) != slice(None):
+                    return None
+                continue
+            value = self.value(key)
+            several = isinstance(value, Value) and (
+                (kind_of(value.sample) in ("array", "tensor") and value.sample.ndim == 1)
+                or (value.constant and type(value.sample) is list)
+            )
+            if not several or found is not None:
+                return None
+            found = axis, value
+        return None if found is None else (len(keys), *found)
+
+    def _at_places(self, value: Value, count: int, axis: int, places: Value) -> Value:
+        if type(value.sample) is AnyLength:
+            raise UnreadableError("takes some of the items of arrays that differ in length")
+
+        def function(whole: Any, at: Any) -> Any:
+            return whole[at] if count == 1 else whole[tuple(at if d == axis else slice(None) for d in range(count))]
+
+        return self._arithmetic.taken(function, value, axis, places)
 
     def _arithmetic_of_constant(self, owner: Expression, keys: list[Expression]) -> Any:
         whole = self.value(owner) if _is_worked_out(owner) else Value(self._constant(owner), constant=True)

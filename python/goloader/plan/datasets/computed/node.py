@@ -33,6 +33,7 @@ from ..arithmetic import (
     IN_PLACE,
     Value,
     copies,
+    is_filled,
     kind_of,
 )
 from ..array_files import FilesAhead, NpyAhead, Sounds, WavAhead
@@ -136,6 +137,8 @@ class Computed(Node):
             case Call(function=Attribute(name="clone" | "copy"), arguments=(), options=()):
                 return True
             case Call(function=Attribute(name="astype"), arguments=(_,), options=()):
+                return True
+            case Call(function=function) if is_filled(self.own.if_seen(function)):
                 return True
             case Call(function=function, arguments=(_, *_), options=options):
                 return copies(self.own.if_seen(function)) and dict(options).keys() <= {"dtype"}

@@ -41,6 +41,7 @@ from ...bytecode import (
     Reader,
     Reading,
     Several,
+    Shuffled,
     UnreadableError,
     parts_of,
 )
@@ -372,6 +373,8 @@ class ScriptCode(OwnCode):
         name = self.drawn(call)
         if name in ("random.shuffle", "torch.randperm"):
             return self._order(call)
+        if name == "numpy.shuffle" and len(call.arguments) == 1 and not call.options:
+            return Choice((), Shuffled, of=call.arguments[0])
         if name not in ("random.choice", "random.choices", "numpy.choice") or not call.arguments:
             return None
         of, options = call.arguments[0], dict(call.options)
@@ -627,6 +630,7 @@ def drawn_by(called: Any) -> str | None:
 _PYTHON = {"uniform", "randint", "randrange", "choice", "choices", "gauss", "shuffle"}
 _NUMPY = {
     "rand", "random", "random_sample", "uniform", "randint", "choice", "randn", "standard_normal", "normal",
+    "permutation", "shuffle",
 }  # fmt: skip
 
 

@@ -256,6 +256,18 @@ class Crops(Computed):
         self.c.account(of)
         return tuple(found)
 
+    def own_rows(self, shuffle: Call) -> int | None:
+        """Of an array of numpy's that was made for its sample, and that nothing else has, how many rows a call puts in
+        order; None for another."""
+        (of,) = shuffle.arguments
+        leaf = WindowLeaf(self)
+        value = leaf.value(of)
+        array = isinstance(value, Value) and kind_of(value.sample) == "array"
+        if not array or not value.sample.ndim or not leaf.is_new(of) or not self.uses.is_in_order_alone(shuffle):
+            return None
+        self.c.account(of)
+        return int(value.sample.shape[0])
+
     # Crops
 
     def crop(self, of: Expression, at: int | None = None) -> Crop | None:

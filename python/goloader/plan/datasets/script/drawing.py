@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from ....selfcheck import value
-from ...bytecode import Call, Choice, Display, Drawn, Expression, Item, Spread, UnreadableError
+from ...bytecode import Call, Choice, Display, Drawn, Expression, Item, Shuffled, Spread, UnreadableError
 from . import numbers
 from .code import CHOSEN_MAX
 from .images import bind
@@ -38,7 +38,9 @@ def draw(c: Compiler, drawn: Drawn) -> None:
     library, _, kind = name.partition(".")
     c.accounted.add(id(drawn))
     choice = c.own.chosen(call)
-    if choice is None:
+    if choice is not None and choice.kind is Shuffled:
+        c.drawn[drawn.number] = _shuffled(c, call)
+    elif choice is None:
         c.drawn[drawn.number] = _vector(c, call, library, kind) or _by_kind(c, call, library, kind)
     elif choice.orders:
         assert choice.count is not None
@@ -116,8 +118,19 @@ _RANDN_MIN = 16
 _NORMAL = Number(0.0, "float"), Number(1.0, "float")
 # What the core takes for each, in ns, and what a sample's may take together: the core draws as a batch is asked for, a
 # sample after the other, and torch's workers side by side.
-_COST_NS = {"numpy.random": 20, "numpy.gauss": 70, "torch.rand": 8, "torch.randn": 28}
+_COST_NS = {
+    "numpy.random": 20, "numpy.gauss": 70, "numpy.randint": 3, "numpy.permutation": 10,
+    "torch.rand": 8, "torch.randn": 28, "torch.randint": 8, "torch.randperm": 6,
+}  # fmt: skip
+# A row that numpy.random.shuffle moves: numpy itself takes 400.
+_SHUFFLED_NS = 3
 _COST_MAX_NS = 20_000
+_NEEDS = {
+    "torch.rand": "torch.random", "torch.randint": "torch.random", "torch.randn": "torch.randn",
+    "torch.randperm": "torch.randperm",
+}  # fmt: skip
+# Those that draw integers.
+_INTEGERS = ("numpy.randint", "numpy.permutation", "torch.randint", "torch.randperm")
 
 
 def _vector(c: Compiler, call: Call, library: str, kind: str) -> Vector | None:
@@ -139,6 +152,13 @@ def _vector(c: Compiler, call: Call, library: str, kind: str) -> Vector | None:
                 return None
         one = by == "torch.rand" and shape in ((), (1,))  # a number, which .item() gives
         return None if shape is None or one else _filled(c, _BY_EXTENTS[by], shape)
+    if by in ("numpy.permutation", "torch.randperm"):
+        count = c.crops.shape(call.arguments[0]) if len(call.arguments) == 1 and not call.options else None
+        if count is None or len(count) != 1:
+            raise UnreadableError(f"draws by {call}", call)
+        return _filled(c, by, count)
+    if by in ("numpy.choice", "numpy.randint", "torch.randint"):
+        return _places(c, call, library, kind)
     if library != "numpy" or kind not in _SIZED:
         return None
     names = _BEFORE_SIZE.get(kind, ())
@@ -152,15 +172,51 @@ def _vector(c: Compiler, call: Call, library: str, kind: str) -> Vector | None:
     return made._replace(shift=shift, scale=scale)
 
 
-def _filled(c: Compiler, by: str, shape: tuple[int, ...]) -> Vector:
+def _places(c: Compiler, call: Call, library: str, kind: str) -> Vector | None:
+    """Integers from a range; None for a call that draws one, or of something else."""
+    assert c.crops is not None
+    below, names = f"{library}.randint", ["a", "size", "replace"] if kind == "choice" else ["low", "high", "size"]
+    if library == "torch" and len(call.arguments) == 2:
+        names = ["high", "size"]
+    bound = bind(call, names)
+    if "size" not in bound or (shape := c.crops.shape(bound["size"])) is None:
+        return None
+    if library == "torch" and shape in ((), (1,)):
+        return None
+    if kind == "choice":
+        count, again = _integer(c, bound["a"]), c.constant(bound["replace"]) if "replace" in bound else True
+        if again is False and count.is_constant and len(shape) == 1 and shape[0] <= count.value:
+            return _filled(c, "numpy.permutation", (count.value,))._replace(first=shape[0])
+        if again is not True:
+            raise UnreadableError(f"draws by {call}", call)
+        return _filled(c, below, shape, count)
+    ends = [_integer(c, bound[name]) for name in ("low", "high") if name in bound]
+    if len(ends) == 1:
+        return _filled(c, below, shape, ends[0])
+    low, high = ends
+    return _filled(c, below, shape, numbers.binary("-", high, low))._replace(shift=c.sure(low))
+
+
+def _shuffled(c: Compiler, call: Call) -> Vector:
+    """In which order numpy.random.shuffle puts rows of an array that was made for its sample."""
+    rows = None if c.crops is None else c.crops.own_rows(call)
+    if rows is None:
+        raise UnreadableError(f"draws by {call}", call)
+    c.drawing_ns += (_SHUFFLED_NS - _COST_NS["numpy.permutation"]) * rows
+    return _filled(c, "numpy.permutation", (rows,))
+
+
+def _filled(c: Compiler, by: str, shape: tuple[int, ...], *arguments: Number) -> Vector:
     count = math.prod(shape)
-    c.needs[{"torch.rand": "torch.random", "torch.randn": "torch.randn"}.get(by, "numpy.random")] = None
+    c.needs[_NEEDS.get(by, "numpy.random")] = None
     c.drawing_ns += _COST_NS[by] * count
     if count < (_RANDN_MIN if by == "torch.randn" else 1) or c.drawing_ns > _COST_MAX_NS:
         raise UnreadableError(f"draws {count} numbers a sample")
     if by == "torch.randn" and value("torch.randn") == "avx2":
         by = "torch.randn.avx2"
-    return Vector(c.fill([by], "float", count), shape, by.startswith("torch."))
+    is_int = by in _INTEGERS
+    number = c.fill([by, *(each.json for each in arguments)], "int" if is_int else "float", count)
+    return Vector(number, shape, by.startswith("torch."), is_int)
 
 
 def _moved(c: Compiler, kind: str, ends: Sequence[Expression | None]) -> tuple[Number, Number]:

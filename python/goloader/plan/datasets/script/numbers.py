@@ -38,15 +38,19 @@ class Number(NamedTuple):
 
 
 class Vector(NamedTuple):
-    """Numbers that are drawn as an array of float64, or as a tensor of float32.
+    """Numbers that are drawn as an array of float64 or int64, or as a tensor of float32 or int64.
 
     number  of the script's vectors
+    shape   of all that are drawn
+    first   how many of them it has; None for all
     shift, scale  which are made of these: shift + scale * each; None for the numbers as they are
     """
 
     number: int
     shape: tuple[int, ...]
     is_tensor: bool
+    is_int: bool = False
+    first: int | None = None
     shift: Number | None = None
     scale: Number | None = None
 

@@ -355,16 +355,20 @@ class WindowLeaf(WholeLeaf):
         return Value(sample, make=make, small=number.is_python)
 
     def _of_vector(self, vector: Vector) -> Value:
-        dtype = "float32" if vector.is_tensor else "float64"
-        sample: Any = np.full(vector.shape, 0.5)
+        stored = "int64" if vector.is_int else "float64"
+        dtype = "float32" if vector.is_tensor and not vector.is_int else stored
+        sample: Any = np.full(vector.shape, 0 if vector.is_int else 0.5, dtype)
         value = Value(
-            torch.from_numpy(sample).float() if vector.is_tensor else sample,
-            make=lambda: self._vector(vector.number, "float64", vector.shape, dtype),
+            torch.from_numpy(sample) if vector.is_tensor else sample,
+            make=lambda: self._vector(vector.number, stored, vector.shape, dtype),
         )
-        if vector.shift is None or vector.scale is None:
-            return value
-        scaled = self._arithmetic.binary("*", value, self._of_number(vector.scale))
-        return self._arithmetic.binary("+", scaled, self._of_number(vector.shift))
+        if vector.first is not None:
+            value = self._arithmetic.viewed(lambda whole: whole[: vector.first], value, (), {})
+        if vector.scale is not None:
+            value = self._arithmetic.binary("*", value, self._of_number(vector.scale))
+        if vector.shift is not None:
+            value = self._arithmetic.binary("+", value, self._of_number(vector.shift))
+        return value
 
     def _vector(self, number: int, stored: str, shape: tuple[int, ...], dtype: str) -> Items:
         self.inputs.append(VectorInput(number))
