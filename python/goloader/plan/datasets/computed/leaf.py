@@ -304,6 +304,8 @@ class Leaf:
                 return self._node.uses.changes_alone(of) and self.is_new(of.left)
             case Either(then=then, otherwise=otherwise):
                 return self._node.uses.is_one_of(of) and self.is_new(then) and self.is_new(otherwise)
+            case Item(key=key) if self._places(_keys(key)) is not None:
+                return True
         return self._node.makes_anew(of)
 
     def _part(self, owner: Expression, number: int, count: int) -> Any:
@@ -542,7 +544,7 @@ class Leaf:
     # Items
 
     def _item(self, owner: Expression, key: Expression) -> Any:
-        keys = list(key.items) if isinstance(key, Display) and key.kind is tuple else [key]
+        keys = _keys(key)
         if not any(isinstance(part, Index | Call | Binary) for part in parts_of(owner)) or self._node.is_stored(owner):
             if not any(self._depends(each) for each in keys):
                 return Value(self._arithmetic_of_constant(owner, keys), constant=True)
@@ -817,6 +819,11 @@ class AnyLength:
     base: Any = None
     axis: int | None = None
     one: Value | None = None
+
+
+def _keys(key: Expression) -> list[Expression]:
+    """What whole[key] takes along each axis."""
+    return list(key.items) if isinstance(key, Display) and key.kind is tuple else [key]
 
 
 def are_numbers(first: Any) -> bool:

@@ -176,7 +176,7 @@ def _places(c: Compiler, call: Call, library: str, kind: str) -> Vector | None:
     """Integers from a range; None for a call that draws one, or of something else."""
     assert c.crops is not None
     below, names = f"{library}.randint", ["a", "size", "replace"] if kind == "choice" else ["low", "high", "size"]
-    if library == "torch" and len(call.arguments) == 2:
+    if library == "torch" and len(call.arguments) + len(call.options) == 2 and "high" not in dict(call.options):
         names = ["high", "size"]
     bound = bind(call, names)
     if "size" not in bound or (shape := c.crops.shape(bound["size"])) is None:
