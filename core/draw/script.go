@@ -269,8 +269,13 @@ func (c *scriptCompiler) value(of plan.Expr) (number, error) {
 func (c *scriptCompiler) fill(t plan.Fill) (instruction, error) {
 	first := c.starts[t.Vector]
 	end := first + c.script.Vectors[t.Vector].Count
-	if d, ok := t.Value.(plan.Draw); ok && (d.IsWhole() || d.Kind == plan.NumPyBelow) {
-		return c.fillWhole(d, func(f *Frame) []uint64 { return f.Numbers[first:end] })
+	if d, ok := t.Value.(plan.Draw); ok {
+		if draw, err := c.drawAll(d); draw != nil || err != nil {
+			return func(f *Frame) error {
+				draw(f, f.Numbers[first:end])
+				return nil
+			}, err
+		}
 	}
 	value, err := c.value(t.Value)
 	return func(f *Frame) error {
@@ -281,37 +286,35 @@ func (c *scriptCompiler) fill(t plan.Fill) (instruction, error) {
 	}, err
 }
 
-// fillWhole draws all numbers of a vector in one go.
-func (c *scriptCompiler) fillWhole(d plan.Draw, numbers func(*Frame) []uint64) (instruction, error) {
-	switch d.Kind {
-	case plan.NumPyBelow:
-		limit, err := compileInt(d.Args[0])
-		c.drawn[2] = true
-		return func(f *Frame) error {
-			if n, ok := f.numbersBelow(limit); ok {
-				f.source.NumPy.NumPyFill(integers(numbers(f)), n)
-			}
-			return nil
-		}, err
-	case plan.NumPyOrder:
-		c.drawn[2] = true
-		return func(f *Frame) error {
-			f.source.NumPy.NumPyPermute(integers(numbers(f)))
-			return nil
-		}, nil
-	case plan.TorchOrder:
-		c.drawn[0] = true
-		return func(f *Frame) error {
-			f.source.MT.Permute(integers(numbers(f)))
-			return nil
-		}, nil
-	default:
-		c.drawn[0] = true
-		return func(f *Frame) error {
-			f.source.MT.Normals(numbers(f), d.Kind == plan.TorchRandnAVX2)
-			return nil
-		}, nil
+// drawAll draws all numbers of a vector in one go; nil for draws that do so one by one.
+func (c *scriptCompiler) drawAll(d plan.Draw) (draw func(f *Frame, dst []uint64), err error) {
+	var limit number
+	if d.Kind == plan.NumPyBelow {
+		if limit, err = compileInt(d.Args[0]); err != nil {
+			return nil, err
+		}
 	}
+	rows := map[plan.DrawKind]struct {
+		generator int
+		draw      func(f *Frame, dst []uint64)
+	}{
+		plan.TorchRand:      {0, func(f *Frame, dst []uint64) { f.source.MT.RandFill(dst) }},
+		plan.TorchRandn:     {0, func(f *Frame, dst []uint64) { f.source.MT.Normals(dst, false) }},
+		plan.TorchRandnAVX2: {0, func(f *Frame, dst []uint64) { f.source.MT.Normals(dst, true) }},
+		plan.TorchOrder:     {0, func(f *Frame, dst []uint64) { f.source.MT.Permute(integers(dst)) }},
+		plan.NumPyRandom:    {2, func(f *Frame, dst []uint64) { f.source.NumPy.RandomFill(dst) }},
+		plan.NumPyOrder:     {2, func(f *Frame, dst []uint64) { f.source.NumPy.NumPyPermute(integers(dst)) }},
+		plan.NumPyBelow: {2, func(f *Frame, dst []uint64) {
+			if n, ok := f.numbersBelow(limit); ok {
+				f.source.NumPy.NumPyFill(integers(dst), n)
+			}
+		}},
+	}
+	row := rows[d.Kind]
+	if row.draw != nil {
+		c.drawn[row.generator] = true
+	}
+	return row.draw, nil
 }
 
 // integers are numbers that hold ints.

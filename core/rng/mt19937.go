@@ -118,7 +118,22 @@ func (m *MT19937) Uniform(lo, hi float32, fma bool) float32 {
 }
 
 // Rand draws as torch.rand(1) does: a multiple of 2^-24 in [0, 1).
-func (m *MT19937) Rand() float32 { return float32(m.Uint32()&(1<<24-1)) * 0x1p-24 }
+func (m *MT19937) Rand() float32 { return rand(m.Uint32()) }
+
+func rand(word uint32) float32 { return float32(word&(1<<24-1)) * 0x1p-24 }
+
+// RandFill writes Rand each to dst, as the bits of a float64.
+func (m *MT19937) RandFill(dst []uint64) {
+	for len(dst) > 0 {
+		words := m.ahead()
+		n := min(len(words), len(dst))
+		for i, word := range words[:n] {
+			dst[i] = math.Float64bits(float64(rand(temper(word))))
+		}
+		m.take(n)
+		dst = dst[n:]
+	}
+}
 
 // Randint draws as torch.randint(0, n, (1,)) does. It panics if n is 0, which torch refuses.
 func (m *MT19937) Randint(n uint64) uint64 {

@@ -3,6 +3,7 @@ package rng
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"math/bits"
 )
 
@@ -54,9 +55,26 @@ func (m *MT19937) LoadPython(state []byte) error {
 }
 
 // Random draws as random.random() and numpy.random.random_sample() do: a multiple of 2^-53 in [0, 1).
-func (m *MT19937) Random() float64 {
-	high, low := m.Uint32()>>5, m.Uint32()>>6
-	return (float64(high)*(1<<26) + float64(low)) / (1 << 53)
+func (m *MT19937) Random() float64 { return random(m.Uint32(), m.Uint32()) }
+
+func random(first, second uint32) float64 {
+	return (float64(first>>5)*(1<<26) + float64(second>>6)) / (1 << 53)
+}
+
+// RandomFill writes the bits of Random each to dst.
+func (m *MT19937) RandomFill(dst []uint64) {
+	for k := 0; k < len(dst); {
+		words := m.ahead()
+		n := min(len(words)/2, len(dst)-k)
+		for i := range n {
+			dst[k+i] = math.Float64bits(random(temper(words[2*i]), temper(words[2*i+1])))
+		}
+		m.take(2 * n)
+		if k += n; k < len(dst) && len(words)%2 != 0 { // the last word before a refill
+			dst[k] = math.Float64bits(m.Random())
+			k++
+		}
+	}
 }
 
 // PythonBelow draws as the random module's _randbelow(n) does, which randint, randrange and choice call. It panics if n is

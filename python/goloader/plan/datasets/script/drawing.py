@@ -119,8 +119,8 @@ _NORMAL = Number(0.0, "float"), Number(1.0, "float")
 # What the core takes for each, in ns, and what a sample's may take together: the core draws as a batch is asked for, a
 # sample after the other, and torch's workers side by side.
 _COST_NS = {
-    "numpy.random": 20, "numpy.gauss": 70, "numpy.randint": 3, "numpy.permutation": 10,
-    "torch.rand": 8, "torch.randn": 28, "torch.randint": 8, "torch.randperm": 6,
+    "numpy.random": 6, "numpy.gauss": 70, "numpy.randint": 3, "numpy.permutation": 10,
+    "torch.rand": 3, "torch.randn": 28, "torch.randint": 8, "torch.randperm": 6,
 }  # fmt: skip
 # A row that numpy.random.shuffle moves: numpy itself takes 400.
 _SHUFFLED_NS = 3
