@@ -205,6 +205,8 @@ def odd() -> dict[str, bytes]:
         "a JPEG": jpeg,
         "a JPEG.PNG": jpeg,
         "a PNG.PNG": png,
+        "..png": png,
+        ".png": jpeg,
         "plain.JPG": jpeg,
         "plain.jpeg": jpeg,
     }

@@ -74,7 +74,7 @@ class Way(NamedTuple):
 
     reader: str
     made: Callable[[Any], Any]
-    stands: Callable[[], bool]
+    stands: Callable[[], bool] = lambda: True
 
 
 def way_of(reader: ArrayReader, paths: Sequence[Any]) -> Way:
@@ -87,9 +87,10 @@ def way_of(reader: ArrayReader, paths: Sequence[Any]) -> Way:
         raise UnreadableError("reads arrays of URLs")
     kinds = {os.path.splitext(text)[1].lower() for text in texts}
     if reader.library == "matplotlib":
-        if len({kind == ".png" for kind in kinds}) > 1 or any(text.lower().endswith("/.png") for text in texts):
+        named = {text.lower().endswith(".png") for text in texts}
+        if len(named) > 1 or named != {kind == ".png" for kind in kinds}:  # ".png" has no ending, or is one
             raise UnreadableError("reads arrays by matplotlib of PNG files and of others")
-        return Way("matplotlib_png", as_floats, bool) if ".png" in kinds else Way("matplotlib", np.asarray, bool)
+        return Way("matplotlib_png", as_floats) if True in named else Way("matplotlib", np.asarray)
     if reader.library == "skimage" and any(isinstance(path, PosixPath) and path.is_symlink() for path in paths):
         raise UnreadableError("reads arrays by links, which scikit-image resolves")
 
