@@ -276,6 +276,16 @@ def test_files_that_change_are_read_anew(tmp_path: Path, reader: str) -> None:
     check(Program(arguments, epochs=5, before=change))
 
 
+def test_links_are_scikit_images(tmp_path: Path) -> None:
+    """It goes by the name of what a link leads to."""
+    (tmp_path / "a.tif").write_bytes(photos.save(photos.picture(30, 24, 1), "JPEG"))
+    (tmp_path / "a.jpg").symlink_to(tmp_path / "a.tif")
+    for reader in READERS.values():
+        for path in (tmp_path / "a.jpg", str(tmp_path / "a.jpg")):
+            program = Program(loader_of(class_of(reader, "T.ToTensor()(a)")([path]), batch_size=1), epochs=1)
+            compare(run(goloader.DataLoader, program), run(data.DataLoader, program))
+
+
 # ---- what is not as its library has it
 
 

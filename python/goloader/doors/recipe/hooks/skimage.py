@@ -15,7 +15,7 @@ from .swap import Hook
 
 def hooks() -> tuple[Hook, ...]:
     """What is hooked of scikit-image."""
-    return (Hook(imageio_plugin, "imread", _read),)
+    return (Hook(imageio_plugin, "imread", _read),) if switch.holds("skimage.read") else ()
 
 
 def _read(original: Any, *arguments: Any, **options: Any) -> Any:
