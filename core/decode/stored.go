@@ -12,16 +12,38 @@ import (
 func AsStored(file []byte) bool {
 	switch {
 	case isJPEG(file):
-		return isUpright(file)
+		return allExif(file, isTurnedByNone)
 	case isPNG(file): // elsewhere than as a chunk's name these are rare
-		return !slices.ContainsFunc([]string{"eXIf", "acTL", "tRNS"}, func(name string) bool { return bytes.Contains(file, []byte(name)) })
+		return !containsAny(file, "eXIf", "acTL", "tRNS")
 	default:
 		return false
 	}
 }
 
-// isUpright looks through a JPEG's headers.
-func isUpright(file []byte) bool {
+// IsImageIO reports whether imageio makes of a file what Pillow's Image.open does: true of JPEG and PNG files, but for PNG
+// animations, of which it gives all frames, and for EXIF headers that it may fail to read. Where that is not sure it is false.
+func IsImageIO(file []byte) bool {
+	switch {
+	case isJPEG(file):
+		return allExif(file, func(tiff []byte) bool { return len(tiff) >= 8 && orderOf(tiff) != nil })
+	case isPNG(file):
+		return !containsAny(file, "eXIf", "Raw profile type exif", "acTL")
+	default:
+		return false
+	}
+}
+
+// IsWholeBytes reports whether a PNG file's samples have 8 bits or more.
+func IsWholeBytes(file []byte) bool { return isPNG(file) && len(file) > pngBits && file[pngBits] >= 8 }
+
+const pngBits = 24 // in IHDR
+
+func containsAny(file []byte, names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return bytes.Contains(file, []byte(name)) })
+}
+
+// allExif looks through a JPEG's headers: whether all of them are there, and of each that is EXIF a condition holds.
+func allExif(file []byte, holds func(tiff []byte) bool) bool {
 	for at := 2; at+4 <= len(file) && file[at] == 0xFF; {
 		code := file[at+1]
 		if code == 0xDA {
@@ -31,7 +53,7 @@ func isUpright(file []byte) bool {
 		if end > len(file) {
 			return false
 		}
-		if tiff, is := bytes.CutPrefix(file[at+4:max(at+4, end)], []byte("Exif\x00\x00")); code == 0xE1 && is && !isTurnedByNone(tiff) {
+		if tiff, is := bytes.CutPrefix(file[at+4:max(at+4, end)], []byte("Exif\x00\x00")); code == 0xE1 && is && !holds(tiff) {
 			return false
 		}
 		at = end
@@ -39,16 +61,21 @@ func isUpright(file []byte) bool {
 	return false
 }
 
+// orderOf is the byte order of an EXIF header; nil where it says none.
+func orderOf(tiff []byte) binary.ByteOrder {
+	switch {
+	case bytes.HasPrefix(tiff, []byte("II*\x00")):
+		return binary.LittleEndian
+	case bytes.HasPrefix(tiff, []byte("MM\x00*")):
+		return binary.BigEndian
+	}
+	return nil
+}
+
 // isTurnedByNone reports whether the first directory of an EXIF header has no orientation, or none but 1.
 func isTurnedByNone(tiff []byte) bool {
 	const tag, upright = 0x0112, 1
-	var order binary.ByteOrder
-	switch {
-	case bytes.HasPrefix(tiff, []byte("II*\x00")):
-		order = binary.LittleEndian
-	case bytes.HasPrefix(tiff, []byte("MM\x00*")):
-		order = binary.BigEndian
-	}
+	order := orderOf(tiff)
 	if order == nil || len(tiff) < 8 {
 		return false
 	}

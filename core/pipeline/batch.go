@@ -51,7 +51,7 @@ type sample struct {
 	why       detour       // unsized, refused
 	told      bool         // Doubts has told of it
 	plain     plan.Mode    // of a script: the mode that the file has to be of; empty for any
-	opencv    bool         // of a script: OpenCV reads it
+	reader    plan.Reader  // of a script: what reads it
 	place     *cache.Place // of its pixels, where these are to be kept
 	held      recipe.Size  // of its pixels, if a cache has them: its bytes, or lent; else 0x0
 	lent      []byte       // pixels that are to be kept, or that several images share, while its worker makes it
@@ -73,7 +73,7 @@ func (s *sample) away(state sampleState, kind stats.Detour, format string, of ..
 // whole reports whether Pillow's pixels do not make up for what the core does not make: the batch's own code has to.
 func (s *sample) whole(l *Loader) bool {
 	ofGIF := s.format == decode.GIF && s.plain != "" && s.plain != plan.Colour
-	return s.opencv || ofGIF || l.view(s).looks != nil
+	return s.reader != plan.ImageOpen || ofGIF || l.view(s).looks != nil
 }
 
 // span is a few neighbouring samples of a batch: what a worker takes at a time.

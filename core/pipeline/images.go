@@ -98,10 +98,26 @@ func (l *Loader) sizeEncoded(s *sample, name func() string) {
 		s.away(unsized, stats.TooLarge, "%s: %s", name(), large)
 	case s.plain != "" && header.Mode != string(s.plain) && !(header.Format == decode.GIF && s.plain != plan.Colour):
 		s.away(unsized, stats.Foreign, "%s: its mode is not %s, or not known", name(), s.plain)
-	case s.opencv && !(header.Mode == string(plan.Colour) || header.Mode == string(plan.Grey)) || s.opencv && !decode.AsStored(s.data()):
-		s.away(unsized, stats.Foreign, "%s: OpenCV may turn it, or change its colours", name())
+	case !isAsOpened(s.reader, header, s.data()):
+		s.away(unsized, stats.Foreign, "%s: %s may make something else of it than Pillow", name(), s.reader)
 	default:
 		s.state, s.format, s.size = sized, header.Format, size
+	}
+}
+
+// isAsOpened reports whether a reader makes of a file what Pillow's Image.open does.
+func isAsOpened(reader plan.Reader, header decode.Header, file []byte) bool {
+	switch reader {
+	case plan.OpenCV:
+		return (header.Mode == string(plan.Colour) || header.Mode == string(plan.Grey)) && decode.AsStored(file)
+	case plan.ImageIO:
+		return decode.IsImageIO(file)
+	case plan.Matplotlib:
+		return header.Format != decode.PNG && header.Format != decode.GIF
+	case plan.MatplotlibPNG:
+		return decode.IsWholeBytes(file)
+	default:
+		return true
 	}
 }
 

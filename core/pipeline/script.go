@@ -151,7 +151,7 @@ func (r *Run) openFiles(b *batch) {
 		for v, give := range opens.Gives {
 			file, view := give.File, l.parts[0].views[v]
 			open := opens.Opens[file]
-			made := sample{index: l.lists[open.List] + rows[file], view: int32(v), mode: view.mode, opencv: open.OpenCV}
+			made := sample{index: l.lists[open.List] + rows[file], view: int32(v), mode: view.mode, reader: open.Reader}
 			if open.Plain {
 				made.plain = open.Mode
 			}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/goloader/goloader/core/draw"
+	"github.com/goloader/goloader/core/plan"
 	"github.com/goloader/goloader/core/recipe"
 	"github.com/goloader/goloader/core/rng"
 	"github.com/goloader/goloader/core/stats"
@@ -206,7 +207,7 @@ func (r *Run) drawable(b *batch) int {
 			}
 			kind := AskPixels
 			switch {
-			case s.plain != "" || s.opencv: // pixels do not tell what its mode was, or what OpenCV makes of it
+			case s.plain != "" || s.reader != plan.ImageOpen: // pixels do not tell what its mode was, or what its reader makes of it
 				kind = AskBatch
 			case s.odd:
 				kind = AskSample

@@ -50,10 +50,21 @@ type Open struct {
 	Mode Mode
 	// Plain says that code takes the file's image as it is: files of other modes than Mode are left to it.
 	Plain bool
-	// OpenCV says that cv2.imread or cv2.imdecode reads it: files that these turn, or that are neither JPEG nor PNG, are left
-	// to the code. By IMREAD_UNCHANGED it is Plain as well.
-	OpenCV bool
+	// Reader is what reads it. Files of which that makes something else than Pillow's Image.open are left to the code.
+	Reader Reader
 }
+
+// Reader is a function that reads images.
+type Reader string
+
+// The readers.
+const (
+	ImageOpen     Reader = ""               // Pillow's
+	OpenCV        Reader = "opencv"         // cv2.imread or cv2.imdecode; by IMREAD_UNCHANGED it is Plain as well
+	ImageIO       Reader = "imageio"        // its imread, and scikit-image's
+	Matplotlib    Reader = "matplotlib"     // its imread of files that are no PNG: bytes
+	MatplotlibPNG Reader = "matplotlib_png" // and of those that are: floats, of which the table is made
+)
 
 // Give is an image of a finished sample.
 type Give struct {

@@ -67,3 +67,37 @@ func TestAsStored(t *testing.T) {
 		require.Equal(t, is.want, decode.AsStored(is.file), name)
 	}
 }
+
+// imageio reads a file as Pillow does, but for animations, and for EXIF headers that Pillow alone passes over.
+func TestIsImageIO(t *testing.T) {
+	little, big := binary.LittleEndian, binary.BigEndian
+	for name, is := range map[string]struct {
+		file []byte
+		want bool
+	}{
+		"plain JPEG":                    {jpegFile(segment(0xE0, []byte("JFIF"))), true},
+		"turned":                        {jpegFile(exif(little, "II*\x00", 6)), true},
+		"turned, the other order":       {jpegFile(exif(big, "MM\x00*", 3)), true},
+		"EXIF of an unknown order":      {jpegFile(exif(little, "IM*\x00", 1)), false},
+		"EXIF that ends early":          {jpegFile(segment(0xE1, []byte("Exif\x00\x00II*\x00\xFF\x00"))), false},
+		"empty EXIF":                    {jpegFile(segment(0xE1, []byte("Exif\x00\x00"))), false},
+		"headers that do not end":       {[]byte{0xFF, 0xD8, 0xFF, 0xE0, 0, 9, 1}, false},
+		"plain PNG":                     {pngFile("IDAT"), true},
+		"PNG with a transparent colour": {pngFile("tRNS"), true},
+		"PNG with EXIF":                 {pngFile("eXIf"), false},
+		"PNG with EXIF as a text":       {pngFile("zTXtRaw profile type exif"), false},
+		"animation":                     {pngFile("acTL"), false},
+		"GIF":                           {[]byte("GIF89a"), false},
+	} {
+		require.Equal(t, is.want, decode.IsImageIO(is.file), name)
+	}
+}
+
+// matplotlib divides a PNG file's samples by what their bits can be, after Pillow has made them bytes.
+func TestIsWholeBytes(t *testing.T) {
+	for bits := range 17 {
+		require.Equal(t, bits >= 8, decode.IsWholeBytes(pngFile("\x00\x00\x00\x01\x00\x00\x00\x01"+string(rune(bits)))), bits)
+	}
+	require.False(t, decode.IsWholeBytes(pngFile("")))
+	require.False(t, decode.IsWholeBytes(jpegFile(segment(0xE0, make([]byte, 40)))))
+}

@@ -27,7 +27,7 @@ func scripted(t *testing.T, samples, files int) *plan.Plan {
 	}
 	p, err := plan.Parse(fmt.Appendf(nil, `{"version": 1, "source": {"kind": "script"}, "output": null, "parts": [{"count": %d, "script": {
 		"files": [%d], "images": 1, "numbers": ["int", "float", "float", "float", "int"], "vectors": [], "tables": [], "generators": 2,
-		"opens": [{"list": 0, "row": ["number", 0], "mode": "RGB", "plain": false, "opencv": false}],
+		"opens": [{"list": 0, "row": ["number", 0], "mode": "RGB", "plain": false, "reader": ""}],
 		"first": [{"do": "let", "number": 0, "value": ["numpy.randint", %d]}],
 		"body": [{"do": "let", "number": 1, "value": ["torch.rand"]}, {"do": "let", "number": 2, "value": ["python.random"]},
 		{"do": "let", "number": 3, "value": ["own.random", 0]}, {"do": "let", "number": 4, "value": ["own.randbelow", 1, 1000]},
@@ -154,7 +154,7 @@ func TestScriptsLeaveImagesThatTheCodeTakesOtherwise(t *testing.T) {
 	}
 	p, err := plan.Parse(fmt.Appendf(nil, `{"version": 1, "source": {"kind": "script"}, "output": null, "parts": [{"count": 3, "script": {
 		"files": [3], "images": 1, "numbers": [], "vectors": [], "tables": [], "generators": 2, "first": [], "body": [],
-		"opens": [{"list": 0, "row": ["index"], "mode": "RGB", "plain": false, "opencv": true}],
+		"opens": [{"list": 0, "row": ["index"], "mode": "RGB", "plain": false, "reader": "opencv"}],
 		"gives": [{"image": 0, "file": 0, "output": {"dtype": "uint8", "channels": 3}, "table": "%s", "looks": "%s"}], "columns": []}}],
 		"rng": {"fma": true, "correctly_rounded_exp": false}, "seek_index": null,
 		"pillow": {"pass_order": "shrink_first", "max_pixels": %d, "decoders": []}}`,

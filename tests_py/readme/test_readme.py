@@ -19,11 +19,18 @@ from typing import Any
 
 import datasets as hugging_face
 import h5py
+import imageio
+import imageio.v2
+import imageio.v3
+import matplotlib.image as mpimg
+import matplotlib.pyplot as plt
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import safetensors.torch
+import skimage.color
+import skimage.io
 import torch
 import webdataset as wds
 from PIL import Image, ImageFilter
@@ -100,6 +107,23 @@ class Listed(data.Dataset[Any]):
         if self.transform is not None:
             image = self.transform(image)
         return {"image": image, "label": int(row["label"]), "file": row["file"]}
+
+
+class ReadAsArrays(data.Dataset[Any]):
+    """Files that another library than Pillow reads."""
+
+    def __init__(self, paths: list[str], read: Callable[[str], Any]) -> None:
+        self.paths, self.read = paths, read
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, index: int) -> Any:
+        image = self.read(self.paths[index])
+        if image.ndim == 2:
+            image = skimage.color.gray2rgb(image)
+        image = image[..., :3].astype(np.float32) / 255.0
+        return torch.from_numpy(image[:, :, ::-1].transpose(2, 0, 1).copy()), index
 
 
 class Views(Listed):
@@ -415,6 +439,12 @@ def arithmetic_of_your_own(root: Path) -> Iterator[data.Dataset[Any]]:
     yield data.Subset(Reckoning(), [4, 2])
 
 
+def files_read_as_arrays(root: Path) -> Iterator[data.Dataset[Any]]:
+    for read in (skimage.io.imread, imageio.imread, imageio.v2.imread, imageio.v3.imread, mpimg.imread, plt.imread):
+        for kind in ("jpg", "png"):
+            yield ReadAsArrays([str(path) for path in sorted(root.glob(f"*/*.{kind}"))], read)
+
+
 def files_of_your_own(root: Path) -> Iterator[data.Dataset[Any]]:
     listed = Listed(root, v1.Compose([v1.RandomResizedCrop(8), *TAIL]))
     yield listed
@@ -616,6 +646,14 @@ DATASETS: Table = [
         "Compiled from its bytecode, with your own methods and functions, `with` blocks, a subclass of `ImageFolder`, "
         "a wrapped dataset",
         files_of_your_own,
+    ),
+    (
+        "files read as arrays",
+        "a class that reads an image with `skimage.io.imread(path)`, with `imread(path)` of `imageio`, `imageio.v2` or "
+        "`imageio.v3`, or with `matplotlib`'s, and goes on with the array: `image.astype(np.float32) / 255.0`, "
+        "`image[..., :3]`, `image[:, :, ::-1]`, `transpose`, `Image.fromarray(image)`. Files that these libraries read "
+        "otherwise than Pillow are theirs: animations, palettes, 16 bits, TIFF",
+        files_read_as_arrays,
     ),
     (
         "code of your own",

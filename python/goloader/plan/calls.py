@@ -34,8 +34,11 @@ from .originals import (
 from .refusal import SourceRefusal
 
 # Whose functions are read. Those of others are only looked at themselves.
-_READ = {"PIL", "albucore", "albumentations", "torchvision"}
-_READ_MODULES = {"torch.nn.modules.container", "torch.nn.modules.module"}
+_READ = {"PIL", "albucore", "albumentations", "imageio", "torchvision"}
+_READ_MODULES = {
+    "matplotlib.image", "matplotlib.pyplot", "skimage._shared.utils", "skimage.io._io",
+    "skimage.io._plugins.imageio_plugin", "skimage.io.util", "torch.nn.modules.container", "torch.nn.modules.module",
+}  # fmt: skip
 # Methods that are called without being named.
 _UNNAMED = (
     "__call__", "__enter__", "__exit__", "__getattr__", "__getattribute__", "__getitem__", "__init__", "__len__",

@@ -28,7 +28,8 @@ from .look import parents
 exchanged: dict[int, Any] = {}
 
 _LIBRARIES = {
-    "PIL", "albucore", "albumentations", "cv2", "goloader", "numpy", "scipy", "soundfile", "torch", "torchvision"
+    "PIL", "albucore", "albumentations", "cv2", "goloader", "imageio", "matplotlib", "numpy", "scipy", "skimage",
+    "soundfile", "torch", "torchvision",
 }  # fmt: skip
 
 

@@ -5,10 +5,12 @@ not derived from its version number. It is tried when first needed, on tiny inpu
 (memory.py). An operation asks only for the behaviours that it reproduces.
 
     behaviour.py   a row of the tables
-    pillow.py, torch.py, torchvision.py, opencv.py, numpy.py, scipy.py, soundfile.py   the tables
+    pillow.py, torch.py, torchvision.py, opencv.py, numpy.py, scipy.py, soundfile.py, imageio.py, skimage.py,
+    matplotlib.py  the tables
     resize.py      Pillow's resize, plainly written, for the passes' orders
     pictures/      files of each kind for decoders
     sounds.py      the same for what reads WAV files
+    readers.py     and for what reads images as arrays
     libraries.py   what a result depends on
     memory.py      the file
     __main__.py    python -m goloader.selfcheck: all behaviours, as they are here

@@ -17,12 +17,24 @@ from .._native import LIBRARY
 # How people call them, by the first part of a behaviour's name.
 NAMES = {
     "pillow": "Pillow", "torch": "torch", "torchvision": "torchvision", "opencv": "OpenCV", "scipy": "SciPy",
-    "soundfile": "soundfile", "numpy": "numpy",
+    "soundfile": "soundfile", "numpy": "numpy", "imageio": "imageio", "skimage": "scikit-image",
+    "matplotlib": "matplotlib",
 }  # fmt: skip
 _MODULES = {
     "pillow": "PIL", "torch": "torch", "torchvision": "torchvision", "opencv": "cv2", "scipy": "scipy",
-    "soundfile": "soundfile", "numpy": "numpy",
+    "soundfile": "soundfile", "numpy": "numpy", "imageio": "imageio", "skimage": "skimage",
+    "matplotlib": "matplotlib",
 }  # fmt: skip
+# Whose transforms or readers call others.
+_CALLED = {"torchvision": ("torch", "pillow"), "imageio": ("pillow",), "skimage": ("imageio", "pillow"),
+           "matplotlib": ("pillow",)}  # fmt: skip
+# Of libraries of which a few files of Python's matter.
+_SOURCES = {
+    "scipy": ("version.py", "io/wavfile.py"),
+    "imageio": ("v2.py", "v3.py", "config/*.py", "core/*.py", "plugins/pillow.py"),
+    "skimage": ("_shared/utils.py", "io/*.py", "io/_plugins/*.py"),
+    "matplotlib": ("image.py", "pyplot.py"),
+}
 _ABOUT_PROCESSORS = ("flags", "Features", "model")  # lines of /proc/cpuinfo
 _CODECS = ("libjpeg", "libz", "libwebp", "libtiff")  # that Pillow decodes with
 # Settings by which users choose other kernels.
@@ -39,6 +51,10 @@ def imported() -> list[str]:
         "cv2",
         "scipy.io.wavfile",
         "soundfile",
+        "imageio.v2",
+        "imageio.v3",
+        "skimage.io",
+        "matplotlib.image",
     ):
         with suppress(Exception):  # whatever is wrong with it, it is not there
             import_module(module)
@@ -65,8 +81,7 @@ def _stamp(library: str) -> str:
     folder = os.path.dirname(_file(library))
     files = sorted(set(_files(library, folder)))
     about = ((path, *_about(path)) for path in files)
-    # torchvision's transforms call the other two.
-    rest = "".join(f" {_stamp(each)}" for each in ("torch", "pillow") if library == "torchvision" and _is_there(each))
+    rest = "".join(f" {_stamp(each)}" for each in _CALLED.get(library, ()) if _is_there(each))
     return f"{folder} {zlib.crc32(repr(list(about)).encode()):08x}{rest}"
 
 
@@ -89,8 +104,8 @@ def _files(library: str, folder: str) -> Iterator[str]:
         yield os.path.join(folder, "version.py")
         yield from map(str, Path(folder).glob("*.so"))
         yield from map(str, Path(folder, "transforms").glob("**/*.py"))
-    elif library == "scipy":
-        yield from (os.path.join(folder, *part) for part in (("version.py",), ("io", "wavfile.py")))
+    elif library in _SOURCES:
+        yield from (str(path) for pattern in _SOURCES[library] for path in Path(folder).glob(pattern))
     elif library == "soundfile":
         yield str(getattr(sys.modules["soundfile"], "_full_path", ""))  # of libsndfile
     else:

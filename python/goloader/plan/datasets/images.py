@@ -15,6 +15,7 @@ from ..bytecode import Attribute, Call, Display, Entered, Expression, Item, Unre
 from ..originals import behind, is_original
 from . import fetched
 from .own import OwnCode
+from .readers import array_reader
 
 
 def opens(called: Any) -> bool:
@@ -41,6 +42,11 @@ def reads_by_opencv(called: Any) -> str | None:
             original = behind(called)
             return name if type(original) is BuiltinFunctionType and original.__name__ == name else None
     return None
+
+
+def reads_image(called: Any) -> bool:
+    """True for all that makes an image, or an array of one, of a file."""
+    return opens(called) or reads_by_opencv(called) is not None or array_reader(called) is not None
 
 
 def makes_image(called: Any) -> bool:

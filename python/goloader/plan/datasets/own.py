@@ -73,9 +73,9 @@ _MISSING = (None, in_class(Dataset, "__getattr__"), in_class(torch.nn.Module, "_
 
 # Whose functions are known by what they are, and are not read through; so are those of Python's own library.
 _LIBRARIES = {
-    "PIL", "aiobotocore", "albumentations", "boto3", "botocore", "cv2", "fsspec", "goloader", "h5py", "lmdb", "numpy",
-    "pandas", "requests", "s3fs", "s3torchconnector", "scipy", "skimage", "smart_open", "soundfile", "timm", "torch",
-    "torchvision", "zarr",
+    "PIL", "aiobotocore", "albumentations", "boto3", "botocore", "cv2", "fsspec", "goloader", "h5py", "imageio", "lmdb",
+    "matplotlib", "numpy", "pandas", "requests", "s3fs", "s3torchconnector", "scipy", "skimage", "smart_open",
+    "soundfile", "timm", "torch", "torchvision", "zarr",
 }  # fmt: skip
 # Packages and modules of these, whose functions are read through all the same.
 _READ_THROUGH = {"timm", "s3torchconnector.s3map_dataset"}

@@ -35,6 +35,9 @@ _LIBRARIES = {
     "cv2": "opencv",
     "albucore": "albucore",
     "albumentations": "albumentations",
+    "imageio.v3": "imageio",
+    "skimage.io._plugins.imageio_plugin": "skimage",
+    "matplotlib.image": "matplotlib",
     "webdataset.tariterators": "webdataset",
 }
 

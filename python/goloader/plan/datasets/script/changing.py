@@ -26,6 +26,7 @@ from ...bytecode import (
 from ...look import in_class
 from ...originals import is_original
 from ..images import reads_by_opencv
+from ..readers import array_reader
 from . import arrays, patches
 from .memory import UNWRITABLE, Held, together
 from .picture import Changed, Picture
@@ -69,6 +70,8 @@ def held_of(c: Compiler, of: Expression) -> Held:
             )
             if reads_by_opencv(called) is not None or called is np.array or called is np.where:
                 return c.memory.new(compact=compact)
+            if array_reader(called) is not None and c.sure_picture(of).tail[0] is not np.asarray:
+                return c.memory.new()
             if any(called is each for each in _NEW) or _is_normalize(called):
                 return c.memory.new()
             if of_opencv and len(operands) == 1:

@@ -49,7 +49,7 @@ from ...look import hiding, in_class, is_a
 from ...originals import is_original, module_of
 from ...watch import has_global_hooks, has_hooks
 from ..columns import Columns
-from ..images import makes_image, opens, reads_by_opencv
+from ..images import makes_image, reads_image
 from ..own import ERRORS, OwnCode, is_left, is_plain, length_of
 from ..pure import Pure
 from ..sounds import reader_of
@@ -196,7 +196,7 @@ class ScriptCode(OwnCode):
                 count += self._opened((*each.then, *each.otherwise))
             elif isinstance(each, Call):
                 called = self.if_seen(each.function)
-                count += opens(called) or makes_image(called) or reads_by_opencv(called) is not None
+                count += reads_image(called) or makes_image(called)
         return count
 
     def settle(self) -> None:
@@ -300,7 +300,7 @@ class ScriptCode(OwnCode):
                 called = self.if_seen(function)
                 if any(called is each for each in _ARRAYS):
                     return bool(arguments) and self._is_image(arguments[0])
-                return opens(called) or reads_by_opencv(called) is not None
+                return reads_image(called)
             case Binary(left=left, right=right, operator=sign) if sign in ARITHMETIC:
                 return self._is_image(left) or self._is_image(right)
             case Item(owner=owner):

@@ -755,7 +755,7 @@ class Compiler:
                     "row": each.row.json,
                     "mode": each.mode,
                     "plain": each.plain,
-                    "opencv": each.opencv,
+                    "reader": each.reader,
                 }
                 for number, each in zip(lists, self.opened, strict=True)
             ],

@@ -27,11 +27,12 @@ from ...bytecode import (
 )
 from ...look import is_a
 from ..images import makes_image, opens, reads_by_opencv
+from ..readers import array_reader
 from . import arrays, convolutions
 from .albumentations import composed, is_compose
 from .changing import change
 from .images import ENHANCEMENTS, METHODS, bind, enhanced, function_row, known_transform
-from .opening import of_array, open_file, read_by_opencv
+from .opening import of_array, open_file, read_as_array, read_by_opencv
 from .picture import Applied, InPlace, Picture
 from .stack import Stack
 
@@ -125,6 +126,9 @@ def _picture_of_call(c: Compiler, call: Call) -> Picture | None:
     if (reads := reads_by_opencv(called)) is not None:
         c.own.means(function)
         return read_by_opencv(c, call, reads)
+    if (reader := array_reader(called)) is not None:
+        c.own.means(function)
+        return read_as_array(c, call, reader)
     if makes_image(called):
         c.own.means(function)
         c.calls[sys.modules[called.__module__], called.__name__] = None

@@ -13,6 +13,7 @@ from ..columns import Columns
 from ..databases import Transaction
 from ..images import array_of, content_path, encoded_path
 from ..masks import mode_of
+from ..readers import ArrayReader, calls_of, way_of
 from . import arrays, numbers
 from .images import bind
 from .numbers import Number
@@ -33,7 +34,7 @@ class Opened:
     mode     of the image as code gets it
     axes     of the array, "" for files
     plain    the file itself has to be of that mode; else it is converted
-    opencv   OpenCV reads it
+    reader   what reads it: a name in the core's plan, "" for Image.open
     """
 
     columns: Columns | None
@@ -42,7 +43,7 @@ class Opened:
     mode: str
     axes: str = ""
     plain: bool = False
-    opencv: bool = False
+    reader: str = ""
 
 
 def open_file(c: Compiler, path: Expression, called: Any) -> Picture:
@@ -96,7 +97,7 @@ def read_by_opencv(c: Compiler, call: Call, name: str) -> Picture:
     if mode is None:
         c.needs["opencv.decode.unchanged"] = None
         mode = "L" if _first_mode(column) == "L" else "RGB"
-    picture = _add(c, Opened(column, found, row, mode, plain=plain, opencv=True))
+    picture = _add(c, Opened(column, found, row, mode, plain=plain, reader="opencv"))
     return c.use(picture).then(made, "array")
 
 
@@ -107,6 +108,22 @@ _FLAGS: dict[str, tuple[str | None, bool, Callable[[Any], Any]]] = {
     "IMREAD_GRAYSCALE": ("L", True, arrays.opened),
     "IMREAD_UNCHANGED": (None, True, arrays.opened),
 }
+
+
+def read_as_array(c: Compiler, call: Call, reader: ArrayReader) -> Picture:
+    """An image that another library's imread makes of a file, by Pillow."""
+    bound = bind(call, (reader.parameter,))
+    if reader.parameter not in bound:
+        raise UnreadableError(f"reads images by {call}", call)
+    source = bound[reader.parameter]
+    column, found, row = _files(c, source, source)
+    way = way_of(reader, column.work_out(range(column.length))[0])
+    c.needs[reader.need] = None
+    c.calls |= dict.fromkeys(calls_of(reader))
+    c.settings.append(way.stands)
+    mode = "L" if _first_mode(column) == "L" else "RGB"
+    picture = _add(c, Opened(column, found, row, mode, plain=True, reader=way.reader))
+    return c.use(picture).then(way.made, "array")
 
 
 def _add(c: Compiler, opened: Opened) -> Picture:
