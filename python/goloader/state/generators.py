@@ -82,6 +82,7 @@ def same(one: Any, other: Any) -> bool:
 
 # How many words another thread may have drawn meanwhile.
 _DRAWN_MAX = 1 << 20
+_COMPARED = 16
 
 
 class Twin:
@@ -107,8 +108,9 @@ class Twin:
             return state
         generator = self._generator
         generator.set_state(state)
-        # Compared by numpy: of many, torch has several threads do it, for which it waits.
-        if np.array_equal(torch.empty_like(taken).random_(generator=generator).numpy(), taken.numpy()):
+        # All are one draw: if another thread drew before it, the first words differ.
+        first = taken[:_COMPARED]
+        if torch.equal(torch.empty_like(first).random_(generator=generator), first):
             return state
         generator.set_state(state)
         ahead = taken.new_empty(_DRAWN_MAX + count).random_(generator=generator)

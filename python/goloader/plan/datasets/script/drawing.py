@@ -119,7 +119,7 @@ _NORMAL = Number(0.0, "float"), Number(1.0, "float")
 # What the core takes for each, in ns, and what a sample's may take together: the core draws as a batch is asked for, a
 # sample after the other, and torch's workers side by side.
 _COST_NS = {
-    "numpy.random": 6, "numpy.gauss": 70, "numpy.randint": 3, "numpy.permutation": 10,
+    "numpy.random": 6, "numpy.gauss": 70, "numpy.randint": 3, "numpy.permutation": 12,
     "torch.rand": 3, "torch.randn": 28, "torch.randint": 8, "torch.randperm": 6,
 }  # fmt: skip
 # A row that numpy.random.shuffle moves: numpy itself takes 400.
