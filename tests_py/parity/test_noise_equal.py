@@ -145,6 +145,17 @@ class Backwards(Data):
         return x[1:] - x[:-1], self.tstack[index].flip(0)[:3], pairs[:, :5], random.random()
 
 
+NAMES = [f"{number}" for number in range(7)]
+
+
+class Named(Data):
+    """Values that are none of Go's, by places that are reckoned of what is drawn."""
+
+    def __getitem__(self, index: int) -> Any:
+        name = NAMES[(random.randrange(7) + index) % 7]
+        return self.tstack[index], NAMES[random.choice([1, 2, 3]) % 3], name, NAMES[7 - random.randint(1, 7)]
+
+
 class Nothing(Data):
     """Beside the labels it gives what it draws."""
 
@@ -154,7 +165,7 @@ class Nothing(Data):
 
 CLASSES = [
     Scaled, Shifted, Noisy, Float32, Jittered, Masked, Channels, Flipped, Mixture, Background, Turned, InPlace, Indexed,
-    OneHot, Backwards, Nothing,
+    OneHot, Backwards, Named, Nothing,
 ]  # fmt: skip
 
 
