@@ -322,6 +322,24 @@ def test_an_error_behind_one_number_of_two_functions() -> None:
     twins.check(twins.Program(twins.loader_of(InTwo(), sampler=[0, COUNT, 2], num_workers=2)))
 
 
+@pytest.mark.parametrize("made", [Scaled, Noisy])
+def test_another_generator_of_numpys(made: Any) -> None:
+    """It takes the place of numpy's own after a batch: torch goes on with it, and so do we."""
+    own = np.random.get_bit_generator()  # type: ignore[attr-defined]
+
+    def run(kind: Any) -> list[Any]:
+        twins.seed(0)
+        batches = iter(kind(made(), batch_size=5))
+        try:
+            found = [next(batches)]
+            np.random.set_bit_generator(np.random.PCG64(3))  # type: ignore[attr-defined]
+            return [twins.bits([*found, *batches]), np.random.rand(), random.random()]
+        finally:
+            np.random.set_bit_generator(own)  # type: ignore[attr-defined]
+
+    assert run(goloader.DataLoader) == run(data.DataLoader)
+
+
 class Shares(Data):
     """Rows of the dataset's own memory, beside what is drawn."""
 

@@ -156,8 +156,8 @@ class Samples:
         return self._root.found(index)[1]
 
     def missing(self, indices: Sequence[Any]) -> IndexError | None:
-        """What the dataset, as it was lowered, raises for a batch with an index that it does not have; None where that is
-        its own code's to say, or the batch has no such index."""
+        """What the dataset, as it was lowered, raises for a batch with an index that it does not have; None where its
+        own code says that, or the batch has no such index."""
         outside = next((i for i in indices if type(i) is int and not -self.length <= i < self.length), None)
         if outside is None or self.kinds not in _RAISING:
             return None
