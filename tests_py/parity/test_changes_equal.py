@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -156,3 +157,30 @@ def test_the_error_of_a_dataset_that_shrinks_is_its_own() -> None:
         return errors
 
     assert run(goloader.DataLoader) == run(data.DataLoader)
+
+
+@pytest.mark.parametrize("drawn", [False, True])
+def test_a_sample_that_is_left_to_changed_code_in_workers_is_an_error_that_says_so(drawn: bool) -> None:
+    """What torch's workers say of it is known to the dataset that they were begun with alone."""
+    dataset, kind = make()
+    if drawn:
+        kind.__getitem__ = lambda self, index: self.x[index] * random.random()  # type: ignore[attr-defined]
+    loader = goloader.DataLoader(dataset, batch_size=1, sampler=[0, 1, 60, 2], num_workers=1)
+    assert loader.explain().native
+    batches = iter(loader)
+    dataset.x = dataset.x[:50]
+    assert len([next(batches) for _ in range(2)]) == 2
+    with pytest.raises(RuntimeError, match="Rows: a sample of this batch is left to its code, and it was changed"):
+        next(batches)
+    assert len(list(batches)) == 1
+
+
+def test_an_index_that_a_known_dataset_never_had_is_its_error() -> None:
+    dataset = data.TensorDataset(torch.arange(6))
+    for kind in (data.DataLoader, goloader.DataLoader):
+        batches = iter(kind(dataset, batch_size=1, sampler=[0, 1, 6, 2], num_workers=1))
+        dataset.tensors = (torch.arange(5),)
+        assert len([next(batches) for _ in range(2)]) == 2
+        with pytest.raises(IndexError, match="index 6 is out of bounds for dimension 0 with size 6"):
+            next(batches)
+        dataset.tensors = (torch.arange(6),)

@@ -136,6 +136,26 @@ class OneHot(Data):
         return y * random.random() + torch.rand(3), self.flat[index] + random.random()
 
 
+class Backwards(Data):
+    """Parts of what goes backwards, and of what has its numbers in another order."""
+
+    def __getitem__(self, index: int) -> Any:
+        x = np.flip(self.flat[index], 0).copy()
+        pairs = self.stack[index].reshape(4, -1)
+        return x[1:] - x[:-1], self.tstack[index].flip(0)[:3], pairs[:, :5], random.random()
+
+
+NAMES = [f"{number}" for number in range(7)]
+
+
+class Named(Data):
+    """Values that are none of Go's, by places that are reckoned of what is drawn."""
+
+    def __getitem__(self, index: int) -> Any:
+        name = NAMES[(random.randrange(7) + index) % 7]
+        return self.tstack[index], NAMES[random.choice([1, 2, 3]) % 3], name, NAMES[7 - random.randint(1, 7)]
+
+
 class Nothing(Data):
     """Beside the labels it gives what it draws."""
 
@@ -145,7 +165,7 @@ class Nothing(Data):
 
 CLASSES = [
     Scaled, Shifted, Noisy, Float32, Jittered, Masked, Channels, Flipped, Mixture, Background, Turned, InPlace, Indexed,
-    OneHot, Nothing,
+    OneHot, Backwards, Named, Nothing,
 ]  # fmt: skip
 
 
@@ -247,6 +267,23 @@ class Product(Data):
         return self.flat[index] / np.where(np.random.rand(1) < 0.3, 0, 1.5)
 
 
+class Ragged(Data):
+    """Rows that differ in length are no batch."""
+
+    def __getitem__(self, index: int) -> Any:
+        return self.rows[index], random.random()
+
+
+class RaggedCopy(Data):
+    def __getitem__(self, index: int) -> Any:
+        return torch.from_numpy(self.rows[index].copy()) * 2, random.random()
+
+
+class RaggedPartner(Data):
+    def __getitem__(self, index: int) -> Any:
+        return self.trows[random.randrange(COUNT)].float(), self.labels[index]
+
+
 class Few(Data):
     """Of fewer than 16 normal numbers, and of a size that is drawn, torch.randn is none of Go's draws."""
 
@@ -255,13 +292,52 @@ class Few(Data):
         return self.tstack[index] * torch.randn(k, 1)
 
 
-@pytest.mark.parametrize("made", [Few, Alias, View, Part, Own, Grows, Deviation, Range, Product])
+@pytest.mark.parametrize(
+    "made",
+    [Few, Ragged, RaggedCopy, RaggedPartner, Alias, View, Part, Own, Grows, Deviation, Range, Product],
+)
 @pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value", "ignore:overflow")
 def test_what_may_be_otherwise_is_pythons(made: Any) -> None:
     dataset = made()
     native = goloader.DataLoader(dataset, batch_size=4, num_workers=1).explain().native
     assert native == (made in (Deviation, Range, Product))
     check(dataset, native=native, workers=(0, 2) if made is not Own else (2,), batch_size=3)
+
+
+_OTHERS: dict[str, Any] = {"random": random}  # of another module, whose numbers are objects of their own
+exec("def doubled(x):\n    return x * 2 if random.random() < 0.5 else x", _OTHERS)
+
+
+class InTwo(Data):
+    """The same number in two functions."""
+
+    doubled = staticmethod(_OTHERS["doubled"])
+
+    def __getitem__(self, index: int) -> Any:
+        x = self.doubled(self.flat[index])
+        return x + 1 if random.random() < 0.5 else x
+
+
+def test_an_error_behind_one_number_of_two_functions() -> None:
+    twins.check(twins.Program(twins.loader_of(InTwo(), sampler=[0, COUNT, 2], num_workers=2)))
+
+
+@pytest.mark.parametrize("made", [Scaled, Noisy])
+def test_another_generator_of_numpys(made: Any) -> None:
+    """It takes the place of numpy's own after a batch: torch goes on with it, and so do we."""
+    own = np.random.get_bit_generator()  # type: ignore[attr-defined]
+
+    def run(kind: Any) -> list[Any]:
+        twins.seed(0)
+        batches = iter(kind(made(), batch_size=5))
+        try:
+            found = [next(batches)]
+            np.random.set_bit_generator(np.random.PCG64(3))  # type: ignore[attr-defined]
+            return [twins.bits([*found, *batches]), np.random.rand(), random.random()]
+        finally:
+            np.random.set_bit_generator(own)  # type: ignore[attr-defined]
+
+    assert run(goloader.DataLoader) == run(data.DataLoader)
 
 
 class Shares(Data):

@@ -244,6 +244,8 @@ class Processes:
                 continue
             words, at, gauss = _words_in(state), _place_in(state), _gauss_of(state)
             if of == "numpy":
+                if type(_numpy_generator()) is not np.random.MT19937:
+                    continue
                 np.random.set_state(("MT19937", words, at, *_in_numpys_state(gauss)))
             else:
                 generator: Any = random if of == "random" else of
@@ -260,7 +262,10 @@ def _of_python(state: Any) -> NDArray[np.uint8]:
 
 
 def _of_numpy(state: Any) -> NDArray[np.uint8]:
-    """numpy.random.get_state() in the form of torch's."""
+    """numpy.random.get_state() in the form of torch's; of another kind of generator, from which the core does not draw,
+    what put() leaves alone."""
+    if isinstance(state, dict):
+        return _as_torch(np.zeros(624, np.uint32), 624, None)
     _, words, at, has_gauss, gauss = state
     return _as_torch(words, at, gauss if has_gauss else None)
 

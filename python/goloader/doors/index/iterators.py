@@ -320,12 +320,16 @@ class _NativeIterator(CoreIterator):
         try:
             if self._num_workers and not self._samples.unchanged(self._dataset):
                 # torch's workers would ask the dataset that they were begun with; without workers it is asked as it is.
-                raise self._samples.missing(task.given if self._auto_collation else [task.at(0)])
+                raise self._samples.missing(task.given if self._auto_collation else [task.at(0)]) or self._outdated()
             with self._directory, untouched(self._generators, objects=self._objects):
                 batch = self._ask_dataset(task.asked)
         except Exception as error:
             raise _Lost(error, asked=True) from None
         return self._pin(batch)
+
+    def _outdated(self) -> RuntimeError:
+        why = "a sample of this batch is left to its code, and it was changed since the workers began"
+        return RuntimeError(f"goloader: {type(self._dataset).__qualname__}: {why}")
 
     def _spared(self, task: _Task, lost: _Lost) -> _Task | None:
         """A batch that is lost, without the sample that failed or with another one in its place; None if on_error says
@@ -644,8 +648,7 @@ class PrefetchingIterator(_NativeIterator):
 
     def _made_by_code(self, task: _Task, states: Processes) -> tuple[Any, Exception | None]:
         if not self._samples.unchanged(self._dataset):  # a worker of torch's would ask the one that it was begun with
-            why = "a sample of this batch is left to its code, and it was changed since the workers began"
-            return None, RuntimeError(f"goloader: {type(self._dataset).__qualname__}: {why}")
+            return None, self._outdated()
         with untouched(objects=self._objects):
             states.put()
             return super()._made_by_code(task, states)

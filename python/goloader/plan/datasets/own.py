@@ -270,7 +270,9 @@ class OwnCode(Code):
 
     def means(self, expression: Expression) -> Any:
         """The function, class or other object that an expression stands for, and has to go on standing for."""
-        meant = self._meant[expression] = self.value(expression)
+        meant = self.value(expression)
+        if not isinstance(expression, Constant):  # it is what it is, and an equal one may be another object
+            self._meant[expression] = meant
         return meant
 
     def value(self, expression: Expression) -> Any:

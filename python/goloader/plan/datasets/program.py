@@ -26,7 +26,8 @@ _CONSTANT_BYTES_MAX = 1 << 20
 # Operations that never fail, unless they are watched.
 _SURE = ("cast", "copy", "add", "sub", "mul", "div", "neg", "abs")
 
-_INPUT, _CONSTANT, _VALUE = "input", "constant", "value"
+# Where items are.
+INPUT, _CONSTANT, _VALUE = "input", "constant", "value"
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class Writer:
     def input(self, dtype: str, shape: tuple[int, ...]) -> Items:
         """Rows of an array, of any type: steps take those of DTYPES."""
         self.inputs.append((dtype, shape))
-        return self._of(_INPUT, len(self.inputs) - 1, dtype, shape)
+        return self._of(INPUT, len(self.inputs) - 1, dtype, shape)
 
     def constant(self, value: NDArray[Any]) -> Items:
         """The same for each sample."""
@@ -132,7 +133,7 @@ class Writer:
         something of others, which were asked for their shape, these are left out."""
         if items.room == _VALUE or any(step.op not in _SURE or step.watch for step in self._steps):
             return items, [*range(len(self.inputs))]
-        kept = [items.number] if items.room == _INPUT else []
+        kept = [items.number] if items.room == INPUT else []
         self.inputs, self._steps, self._values = [self.inputs[number] for number in kept], [], []
         return (replace(items, number=0) if kept else items), kept
 
@@ -140,7 +141,7 @@ class Writer:
         """How an input is handed out as it is: "row", or "cast" to another type. "" for more than that."""
         if len(self.inputs) != 1 or not items.is_whole or items.shape != self.inputs[0][1]:
             return ""
-        if items.room == _INPUT:
+        if items.room == INPUT:
             return "row"
         if len(self._steps) != 1 or self._steps[0].op != "cast" or self._steps[0].watch or self._steps[0].into != items:
             return ""
@@ -157,7 +158,7 @@ class Writer:
         """
         if not (items.is_whole and items.room == _VALUE and items.shape == self._values[items.number][1]):
             items = self.step("copy", (items,), items.dtype)
-        firsts = {_INPUT: 0, _CONSTANT: len(self.inputs), _VALUE: len(self.inputs) + len(self._constants)}
+        firsts = {INPUT: 0, _CONSTANT: len(self.inputs), _VALUE: len(self.inputs) + len(self._constants)}
         last = items.number
         row = firsts[_VALUE] + len(self._values) - 1
 

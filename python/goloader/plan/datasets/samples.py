@@ -92,6 +92,14 @@ class PairPart(Part):
         return image
 
 
+# What datasets of these classes say of an index that they do not have.
+_RAISING = {
+    ("TensorDataset",): "index {} is out of bounds for dimension 0 with size {}",
+    ("ImageFolder",): "list index out of range",
+    ("DatasetFolder",): "list index out of range",
+}
+
+
 class Samples:
     """A dataset: what its samples look like, and which of them an index means.
 
@@ -147,12 +155,13 @@ class Samples:
         """What the dataset in which an index finds its sample is asked for. Raises IndexError."""
         return self._root.found(index)[1]
 
-    def missing(self, indices: Sequence[Any]) -> IndexError:
-        """What the dataset, as it was lowered, raises for a batch with an index that it does not have."""
-        outside = (i for i in indices if type(i) is int and not -self.length <= i < self.length)
-        if self.kinds != ("TensorDataset",):
-            return IndexError("list index out of range")
-        return IndexError(f"index {next(outside, None)} is out of bounds for dimension 0 with size {self.length}")
+    def missing(self, indices: Sequence[Any]) -> IndexError | None:
+        """What the dataset, as it was lowered, raises for a batch with an index that it does not have; None where its
+        own code says that, or the batch has no such index."""
+        outside = next((i for i in indices if type(i) is int and not -self.length <= i < self.length), None)
+        if outside is None or self.kinds not in _RAISING:
+            return None
+        return IndexError(_RAISING[self.kinds].format(outside, self.length))
 
     def ahead(self, rows: Indices, *, alone: bool) -> dict[int, list[Any]]:
         """What is made of samples before the core makes them. Raises what the user's code raises.

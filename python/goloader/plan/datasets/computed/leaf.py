@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from ....arrays.file_array import contiguous
 from ...bytecode import (
     Attribute,
     Binary,
@@ -53,7 +54,7 @@ from ..array_files import FilesAhead
 from ..arrays import is_scattered
 from ..bases import Base, Numbers, like, why_not_collated
 from ..integers import INDEX, Integers
-from ..program import Items, Writer
+from ..program import INPUT, Items, Writer
 from ..sounds import Reader, how_read, reader_of
 from ..tree import Indices
 from .inputs import Input, windows
@@ -533,6 +534,8 @@ class Leaf:
         if len(one) != len(first) or len(axes) != 1 or one[axes[0]] != 1 or first[axes[0]] != of.first.shape[of.axis]:
             raise UnreadableError("makes another length of arrays that differ in length")
         (axis,) = axes
+        if whole.items.room == INPUT and whole.items.strides[axis] != contiguous(of.first.shape)[of.axis]:
+            raise UnreadableError("takes the items of arrays that differ in length in another order")
         self._check_order(first, axis)
         return Value(AnyLength(whole.sample, of.base, axis, made), make=lambda: made.items)
 

@@ -85,6 +85,8 @@ class ScriptCode(OwnCode):
         self._outcomes: dict[Expression, tuple[Columns, bool] | None] = {}
         # Functions that are called as they are.
         self._pure: list[Pure] = []
+        # What calls draw by, which numpy's generator and torch's default type say as well.
+        self._drawn: dict[Call, str] = {}
         # What expressions stand for, while that is not to change.
         self._values: dict[Expression, tuple[Any, Any]] | None = {}
         super().__init__(dataset)
@@ -97,6 +99,7 @@ class ScriptCode(OwnCode):
                 super().unchanged(dataset)
                 and all(len(self.value(of)) == length for of, length in self.lengths)
                 and all(self.value(of) is was and repr(was) == spelt for of, was, spelt in self._settings)
+                and all(self._draws_by(call) == name for call, name in self._drawn.items())
                 and self.calls_the_same()
             )
         finally:
@@ -362,6 +365,12 @@ class ScriptCode(OwnCode):
 
     def drawn(self, call: Call) -> str | None:
         """What a call draws by, as drawn_by has it. Raises UnreadableError."""
+        name = self._draws_by(call)
+        if name is not None:
+            self._drawn[call] = name
+        return name
+
+    def _draws_by(self, call: Call) -> str | None:
         match call.function:
             case Attribute(owner=Call(function=maker, arguments=(Constant(value=1),), options=()), name="uniform_"):
                 plain = "uniform_" not in vars(torch.Tensor) and torch.get_default_dtype() is torch.float32

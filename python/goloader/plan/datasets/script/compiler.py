@@ -729,7 +729,7 @@ class Compiler:
         """The core's column of a number."""
         if isinstance(number.json, list) and number.json[0] == "number":
             return self.column_of(number.json[1])
-        self.into = self.body
+        self.into = self._first if self.fields else self.body
         return self.column_of(self.let(number.json, number.kind).json[1])
 
     # The script

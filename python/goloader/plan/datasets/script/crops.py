@@ -435,6 +435,8 @@ class Crops(Computed):
             value = leaf.value(of)
             if isinstance(value, Value) and value.constant:  # its rate, or its length
                 return None
+            if isinstance(value, Value) and type(value.sample) is AnyLength:
+                raise UnreadableError(f"gives {of}, which differs in length from sample to sample", of)
             leaf.give(of, value)
             read = [each for each in leaf.inputs if isinstance(each, RowsInput)]
             if not read and kind_of(leaf.sample) == "number":
