@@ -130,6 +130,31 @@ def own_class(scratch: Path) -> Dataset[Any]:
     return Own()
 
 
+class PointCloud(Dataset[Any]):
+    """ModelNet40 as DGCNN has it."""
+
+    def __init__(self) -> None:
+        noise = np.random.default_rng(0)
+        self.data = noise.random((4000, 2048, 3), np.float32)
+        self.label = noise.integers(0, 40, (4000, 1))
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __getitem__(self, item: int) -> Any:
+        pointcloud = self.data[item][:1024]
+        scale = np.random.uniform(low=2.0 / 3.0, high=3.0 / 2.0, size=[3])
+        shift = np.random.uniform(low=-0.2, high=0.2, size=[3])
+        pointcloud = np.add(np.multiply(pointcloud, scale), shift).astype("float32")
+        np.random.shuffle(pointcloud)
+        return pointcloud, self.label[item]
+
+
+@row_case("own Dataset: clouds of 1,024 points, scaled, moved and shuffled", batch_size=32, target=4, headline=True)
+def points(scratch: Path) -> Dataset[Any]:
+    return PointCloud()
+
+
 def cifar_with(scratch: Path, *last: Callable[..., Any]) -> Dataset[Any]:
     """CIFAR10 with the usual transform, and other steps behind it."""
     dataset: Any = datasets.CIFAR10.__new__(datasets.CIFAR10)  # its files are not downloaded: any pixels take as long

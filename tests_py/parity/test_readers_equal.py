@@ -24,7 +24,7 @@ import skimage.color
 import skimage.io
 import torch
 import torchvision.transforms as T
-from PIL import Image
+from PIL import GifImagePlugin, Image
 from torch.utils import data
 from twins import Program, batches, check, compare, loader_of, run
 
@@ -79,6 +79,12 @@ OF_BYTES = {
 
 # What may be written to: matplotlib's bytes may not.
 WRITTEN_TO = {"changed": ["a[a > 200] = 7", "torch.from_numpy(a.transpose(2, 0, 1).copy())"]}
+
+
+@pytest.fixture(autouse=True)
+def _gifs_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """imageio changes how Pillow reads GIFs, for all of the process."""
+    monkeypatch.setattr(GifImagePlugin, "LOADING_STRATEGY", GifImagePlugin.LOADING_STRATEGY)
 
 
 class Photos(data.Dataset[Any]):

@@ -17,7 +17,7 @@ import photos
 import pytest
 import skimage.io
 import torch
-from PIL import Image
+from PIL import GifImagePlugin, Image
 
 from goloader.doors.same import difference
 
@@ -27,6 +27,12 @@ READERS = {
 }  # fmt: skip
 
 pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture(autouse=True)
+def _gifs_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """imageio changes how Pillow reads GIFs, for all of the process."""
+    monkeypatch.setattr(GifImagePlugin, "LOADING_STRATEGY", GifImagePlugin.LOADING_STRATEGY)
 
 
 @pytest.fixture(scope="module")
