@@ -17,7 +17,11 @@ import numpy as np
 import pytest
 import torch
 import torchvision.transforms.functional as F
-from PIL import Image, ImageOps
+from PIL import Image, ImageFile, ImageOps
+from PIL.GifImagePlugin import GifImageFile
+from PIL.JpegImagePlugin import JpegImageFile
+from PIL.MpoImagePlugin import MpoImageFile
+from PIL.PngImagePlugin import PngImageFile
 
 from goloader.doors.recipe.image import StandInImage
 from goloader.doors.recipe.tensor import StandInTensor
@@ -36,9 +40,20 @@ def tensor(path: str) -> Any:
     return F.to_tensor(Image.open(path).convert("RGB"))
 
 
+KINDS = (
+    Image.Image, ImageFile.ImageFile, JpegImageFile, MpoImageFile, PngImageFile, GifImageFile, np.ndarray, torch.Tensor,
+)  # fmt: skip
+
+
+def kinds(image: Any) -> Any:
+    return [isinstance(image, kind) for kind in KINDS], image.__class__
+
+
 # (what is made, what is asked of it): the answer is Pillow's, and nothing becomes real.
 FREE: dict[str, tuple[Callable[[str], Any], Callable[[Any], Any]]] = {
     "isinstance": (opened, lambda im: isinstance(im, Image.Image)),
+    "its class": (opened, kinds),
+    "the class of what is made of it": (rgb, kinds),
     "size": (opened, lambda im: (im.size, im.width, im.height, im.mode, im.getbands())),
     "format": (opened, lambda im: (im.format, im.format_description, im.filename, im.get_format_mimetype())),
     "info": (opened, lambda im: {key: value for key, value in im.info.items() if key != "exif"}),
@@ -150,6 +165,14 @@ def test_what_needs_pixels_gets_pillow_s_and_torch_s(name: str, files: list[str]
         if isinstance(got, (StandInImage, StandInTensor)):
             continue
         assert difference(want, got) is None, path
+
+
+def test_several_pictures_in_a_file_are_of_their_class(tmp_path: Path, traced: Any) -> None:
+    path = tmp_path / "several.jpg"
+    pictures = [Image.fromarray(np.full((20, 30, 3), value, np.uint8)) for value in (10, 200)]
+    pictures[0].save(path, "MPO", save_all=True, append_images=pictures[1:])
+    found, _ = traced(lambda: kinds(Image.open(path)))
+    assert found == kinds(Image.open(path)) and found[1] is MpoImageFile
 
 
 def test_what_is_made_before_a_change_does_not_see_it(jpeg: str, traced: Any) -> None:

@@ -6,6 +6,7 @@ given it, so that nothing has to be forwarded.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -38,6 +39,17 @@ class StandInImage(Image.Image):
 
     def __init__(self) -> None:
         raise TypeError("stand-ins are made by goloader.doors.recipe")
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        """Pillow's class of a file of that format, which isinstance() asks for."""
+        if not _is_fresh(self):
+            return Image.Image
+        kind = self.__dict__["_recipe"].source.kind
+        if kind is None:
+            return type(_peer(self))
+        Image.preinit()  # as Image.open does first: which plugins there are, and in which order, is Pillow's to say
+        return getattr(sys.modules[f"PIL.{kind.removesuffix('File')}Plugin"], kind)
 
     @property
     def format(self) -> str | None:  # type: ignore[override]
@@ -315,6 +327,10 @@ def recipe_of(image: StandInImage) -> Recipe:
     return made
 
 
+# Sets the class that an object has; StandInImage's own only tells one.
+_set_class = vars(object)["__class__"].__set__
+
+
 def become_real(image: Any, what: str, note: bool = True) -> None:
     """Turns a stand-in into the image that Pillow would have given the user. Raises what Pillow raises."""
     if type(image) is not StandInImage:
@@ -330,7 +346,7 @@ def become_real(image: Any, what: str, note: bool = True) -> None:
     if (real.size, real.mode) != (made.size, made.mode):
         raise TroubleError(f"Pillow makes {real.mode} {real.size} where {made.mode} {made.size} was expected")
     adopted = dict(real.__dict__)
-    object.__setattr__(image, "__class__", type(real))
+    _set_class(image, type(real))
     image.__dict__.clear()
     image.__dict__.update(adopted)
 

@@ -41,11 +41,13 @@ class Source:
     stamp   of a path: the file's bytes, and when it was modified, in ns
     looks   how often the core has made something of it for code that looked at it
     sound   whether it surely decodes, as sound.is_sound says
+    kind    of which Pillow class the image is: "JpegImageFile" or "PngImageFile"; None where only Pillow can tell
 
     reader  whose pixels it has: PILLOW's, OPENCV's or TORCHVISION's
     """
 
     reader = PILLOW
+    kind: str | None = None
     __slots__ = ("__dict__", "data", "looks", "mode", "opened", "path", "size", "stamp")
 
     def __init__(self, data: bytes, opened: Any, size: Size, mode: str, stamp: tuple[int, int] | None = None) -> None:

@@ -115,7 +115,7 @@ def _source(fp: Any) -> Source | None:
         if kind is io.BytesIO:
             content = fp.getvalue()
             found = header.probe(content, switch.decoders)
-            return None if found is None or _too_large(found[0]) else Source(content, fp, *found)
+            return None if found is None or _too_large(found[0]) else _of_kind(Source(content, fp, *found), content)
         if kind is io.BufferedReader:
             path = os.fsencode(os.path.abspath(fp.name)) if isinstance(fp.name, (str, bytes)) else b""
             number = fp.fileno()
@@ -133,7 +133,16 @@ def _source(fp: Any) -> Source | None:
         return None
     if probed is None or probed.header is None or _too_large(probed.header[0]):
         return None
-    return Source(path, fp, *probed.header, probed.stamp)
+    return _of_kind(Source(path, fp, *probed.header, probed.stamp), probed.head)
+
+
+def _of_kind(source: Source, head: bytes) -> Source:
+    """A source that knows Pillow's class of its image, by the file's first bytes."""
+    if head.startswith(header.PNG):
+        source.kind = "PngImageFile"
+    elif head.startswith(header.JPEG) and b"MPF\0" not in head:  # of several pictures
+        source.kind = "JpegImageFile"
+    return source
 
 
 def _too_large(size: tuple[int, int]) -> bool:
