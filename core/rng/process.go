@@ -94,18 +94,23 @@ func (m *MT19937) PythonBelow(n uint64) uint64 {
 // NumPyBelow draws as numpy.random.randint(n) does, of numpy's old generator: 0 ... n-1. It panics if n is 0 or more than
 // 2^32 - 1.
 func (m *MT19937) NumPyBelow(n uint64) uint64 {
-	if n == 0 || n > 1<<32-1 {
-		panic("rng: a range that is empty, or more than 32 bits wide")
-	}
-	if n == 1 {
+	mask := numpyMask(n)
+	if mask == 0 {
 		return 0 // without a draw
 	}
-	mask := uint64(1)<<bits.Len64(n-1) - 1
 	for {
 		if drawn := uint64(m.Uint32()) & mask; drawn < n {
 			return drawn
 		}
 	}
+}
+
+// numpyMask are the bits that numpy takes of a word for 0 ... n-1, before it refuses what is too large.
+func numpyMask(n uint64) uint64 {
+	if n == 0 || n > 1<<32-1 {
+		panic("rng: a range that is empty, or more than 32 bits wide")
+	}
+	return uint64(1)<<bits.Len64(n-1) - 1
 }
 
 // NumPyPermute writes numpy.random.permutation(len(dst)) to dst, of numpy's old generator.
@@ -132,10 +137,7 @@ func (m *MT19937) NumPyPermute(dst []int64) {
 
 // NumPyFill writes numpy.random.randint(n, size=len(dst)) to dst: NumPyBelow each.
 func (m *MT19937) NumPyFill(dst []int64, n uint64) {
-	if n == 0 || n > 1<<32-1 {
-		panic("rng: a range that is empty, or more than 32 bits wide")
-	}
-	mask := uint64(1)<<bits.Len64(n-1) - 1
+	mask := numpyMask(n)
 	if mask == 0 {
 		clear(dst) // without a draw
 		return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .expressions import Attribute, Binary, Branch, Call, Drawn, Either, Expression, Item, own_parts
@@ -48,25 +48,23 @@ class Uses:
     def is_in_order_alone(self, shuffle: Call) -> bool:
         """The same of an array that a call puts into another order."""
 
-        def leaves_it(use: Expression | None) -> bool:
-            match use:
-                case Attribute(name=name):
-                    return name in _OF_SHAPE
-                case Item(key=Drawn(call=call)):
-                    return call is shuffle
-            return use is shuffle
+        def is_ordered(use: Expression) -> bool:
+            return use is shuffle or (isinstance(use, Item) and isinstance(use.key, Drawn) and use.key.call is shuffle)
 
-        return all(map(leaves_it, self._by.get(id(shuffle.arguments[0]), ())))
+        return self._all_uses(shuffle.arguments[0], is_ordered)
 
     def _is_alone(self, value: Expression, other: Expression) -> bool:
         """Whether a value is used by another one alone, by an Either of the two, or for its shape."""
 
-        def leaves_it(use: Expression | None) -> bool:
-            match use:
-                case Attribute(name=name):
-                    return name in _OF_SHAPE
-                case Either(then=then, otherwise=otherwise):
-                    return {id(then), id(otherwise)} == {id(value), id(other)}
-            return use is other
+        def is_others(use: Expression) -> bool:
+            both = isinstance(use, Either) and {id(use.then), id(use.otherwise)} == {id(value), id(other)}
+            return use is other or both
 
-        return all(map(leaves_it, self._by.get(id(value), ())))
+        return self._all_uses(value, is_others)
+
+    def _all_uses(self, value: Expression, hold: Callable[[Expression], bool]) -> bool:
+        """Whether this holds of all that a value is used by, but for its shape."""
+        return all(
+            use.name in _OF_SHAPE if isinstance(use, Attribute) else use is not None and hold(use)
+            for use in self._by.get(id(value), ())
+        )

@@ -179,21 +179,21 @@ def _places(c: Compiler, call: Call, library: str, kind: str) -> Vector | None:
     if library == "torch" and len(call.arguments) + len(call.options) == 2 and "high" not in dict(call.options):
         names = ["high", "size"]
     bound = bind(call, names)
-    if "size" not in bound or (shape := c.crops.shape(bound["size"])) is None:
+    ends = [bound[name] for name in ("a", "low", "high") if name in bound]
+    if not ends or "size" not in bound or (shape := c.crops.shape(bound["size"])) is None:
         return None
     if library == "torch" and shape in ((), (1,)):
         return None
     if kind == "choice":
-        count, again = _integer(c, bound["a"]), c.constant(bound["replace"]) if "replace" in bound else True
+        count, again = _integer(c, ends[0]), c.constant(bound["replace"]) if "replace" in bound else True
         if again is False and count.is_constant and len(shape) == 1 and shape[0] <= count.value:
             return _filled(c, "numpy.permutation", (count.value,))._replace(first=shape[0])
         if again is not True:
             raise UnreadableError(f"draws by {call}", call)
         return _filled(c, below, shape, count)
-    ends = [_integer(c, bound[name]) for name in ("low", "high") if name in bound]
     if len(ends) == 1:
-        return _filled(c, below, shape, ends[0])
-    low, high = ends
+        return _filled(c, below, shape, _integer(c, ends[0]))
+    low, high = (_integer(c, each) for each in ends)
     return _filled(c, below, shape, numbers.binary("-", high, low))._replace(shift=c.sure(low))
 
 
@@ -202,14 +202,14 @@ def _shuffled(c: Compiler, call: Call) -> Vector:
     rows = None if c.crops is None else c.crops.own_rows(call)
     if rows is None:
         raise UnreadableError(f"draws by {call}", call)
-    c.drawing_ns += (_SHUFFLED_NS - _COST_NS["numpy.permutation"]) * rows
-    return _filled(c, "numpy.permutation", (rows,))
+    return _filled(c, "numpy.permutation", (rows,), ns=_SHUFFLED_NS)
 
 
-def _filled(c: Compiler, by: str, shape: tuple[int, ...], *arguments: Number) -> Vector:
+def _filled(c: Compiler, by: str, shape: tuple[int, ...], *arguments: Number, ns: int | None = None) -> Vector:
+    """A vector that is drawn now. `ns` is what each of its numbers takes, if not what they usually do."""
     count = math.prod(shape)
     c.needs[_NEEDS.get(by, "numpy.random")] = None
-    c.drawing_ns += _COST_NS[by] * count
+    c.drawing_ns += (_COST_NS[by] if ns is None else ns) * count
     if count < (_RANDN_MIN if by == "torch.randn" else 1) or c.drawing_ns > _COST_MAX_NS:
         raise UnreadableError(f"draws {count} numbers a sample")
     if by == "torch.randn" and value("torch.randn") == "avx2":
