@@ -1,11 +1,20 @@
 /* The table of inner loops, an operation and a type a row. What each makes is what numpy and torch make, to the bit:
- * floats by IEEE 754, integers wrap round. No loop has two operations of floats that a compiler could round as one.
+ * floats by IEEE 754, integers wrap round. A fused multiply-add would round otherwise.
  * An operation "..._checked" has no result where it would wrap: Python's integers do not, and numpy warns for its
  * scalars. */
 #include "kernels.h"
 
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
+
+#include "reduce.h"
+
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(__GNUC__) && !defined(__x86_64__)
+#pragma GCC optimize("fp-contract=off")
+#endif
 
 typedef uint8_t uint8;
 typedef int8_t int8;
@@ -147,6 +156,12 @@ ALL(COMPARE)
 INTEGERS(LIMITS_INTEGER)
 FLOATS(LIMITS_FLOAT)
 
+FLOATS(SUMS)
+SUM_WRAP(int64)
+SUM_WRAP(uint64)
+INTEGERS(EXTREMES_INTEGER)
+FLOATS(EXTREMES_FLOAT)
+
 #define BITS(T)                                                                                                        \
     LOOP2(and_##T, T, T, r = x & y)                                                                                    \
     LOOP2(or_##T, T, T, r = x | y)                                                                                     \
@@ -209,8 +224,12 @@ FLOATS(CAST_FLOAT)
     CAST_ROW(A, float32) CAST_ROW(A, float64) CAST_ROW(A, boolean)
 #define ROWS_NUMBER(T)                                                                                                 \
     ROW(add, 2, T, T) ROW(sub, 2, T, T) ROW(mul, 2, T, T) ROW(neg, 1, T, T)                                            \
-    ROW(least_numpy, 2, T, T) ROW(most_numpy, 2, T, T) ROW(least_torch, 2, T, T) ROW(most_torch, 2, T, T)
-#define ROWS_FLOAT(T) ROW(div, 2, T, T) ROW(abs, 1, T, T) ROW(sqrt, 1, T, T)
+    ROW(least_numpy, 2, T, T) ROW(most_numpy, 2, T, T) ROW(least_torch, 2, T, T) ROW(most_torch, 2, T, T)              \
+    ROW(max, 1, T, T) ROW(min, 1, T, T)
+#define ROWS_FLOAT(T)                                                                                                  \
+    ROW(div, 2, T, T) ROW(abs, 1, T, T) ROW(sqrt, 1, T, T) ROW(sum_each, 1, T, T)                                      \
+    ROW(sum_pairs, 1, T, T) ROW(sum_pieces, 1, T, T) ROW(sum_lanes, 1, T, T) ROW(sum_rows, 1, T, T)                    \
+    ROW(sum_levels, 1, T, T) ROW(squares, 1, T, float64) ROW(squares_fused, 1, T, float64)
 #define ROWS_SIGNED(T) ROW(abs, 1, T, T) ROW(abs_checked, 1, T, T)
 #define ROWS_BITS(T) ROW(and, 2, T, T) ROW(or, 2, T, T) ROW(xor, 2, T, T) ROW(not, 1, T, T)
 #define ROWS_INTEGER(T)                                                                                                \
@@ -228,6 +247,8 @@ const gl_named_kernel gl_expr_kernels[] = {
     INTEGERS(ROWS_BITS)
     ROWS_BITS(boolean)
     ROW(require, 1, boolean, boolean)
+    ROW(sum_each, 1, int64, int64)
+    ROW(sum_each, 1, uint64, uint64)
     ALL(ROWS_ALL)
     ALL(ROWS_CAST)
     {NULL, NULL, NULL, 0, NULL},

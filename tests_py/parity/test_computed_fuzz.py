@@ -63,6 +63,11 @@ UNARY = (
     "abs({})", "-({})", "np.sqrt({})", "torch.sqrt({})", "np.clip({}, 0, 1)", "({}).clamp(-1, 1)", "~({})",
     "({}).clip(0, 5)", "torch.clamp({}, min=0)", "np.abs({})", "({}) ** 2", "torch.Tensor({})", "torch.LongTensor({})",
 )  # fmt: skip
+REDUCTIONS = (
+    "({}).{}()", "({}).{}(0)", "({}).{}(-1)", "({}).{}(axis=0, keepdims=True)", "({}).{}(dim=0, keepdim=True)",
+    "np.{1}({0}, axis=-1)", "torch.{1}({0}, 0)", "np.linalg.norm({}, axis=-1)",
+)  # fmt: skip
+REDUCING = ("sum", "mean", "std", "var", "max", "min", "argmax", "argmin")
 JOINS = (
     "torch.stack([{}, {}])", "np.stack([{}, {}])", "np.concatenate([{}, {}])", "torch.cat([{}, {}])",
     "torch.tensor([{}, {}])", "np.array([{}, {}])",
@@ -146,7 +151,7 @@ class Grammar:
         if depth == 0:
             return self.r.choice([self.row, self.row, self.row, self.scalar, self.number, self.listed])()
         inner = self.value(depth - 1)
-        match self.r.randrange(11):
+        match self.r.randrange(12):
             case 0 | 1 | 2:
                 other = self.r.choice([self.constant(), self.constant(), self.value(depth - 1), self.scalar()])
                 pair = (inner, other) if self.r.random() < 0.7 else (other, inner)
@@ -168,6 +173,8 @@ class Grammar:
             case 8:
                 return self.r.choice(["np.where({} > 0, {}, 0)", "torch.where({} > 0, {}, 0.5)"]).format(inner, inner)
             case 9:
+                return self.r.choice(REDUCTIONS).format(inner, self.r.choice(REDUCING))
+            case 10:
                 other = self.value(depth - 1)
                 form = self.r.choice(JOINS)
                 return form.format(inner, other)

@@ -71,3 +71,10 @@ def picture(width: int, height: int, channels: int = 3) -> NDArray[np.uint8]:
     numbers = np.arange(height * width * channels, dtype=np.uint32)
     values = ((numbers * numbers * np.uint32(2654435761) >> 15) % 256).astype(np.uint8)
     return values.reshape((height, width, channels) if channels > 1 else (height, width))
+
+
+def numbers(*shape: int) -> NDArray[np.float64]:
+    """Numbers of different sizes: their sum in any other order would show."""
+    count = np.arange(np.prod(shape))
+    spread: NDArray[np.float64] = np.ldexp((count * 0.618034) % 1.0 - 0.5, count % 7)
+    return spread.reshape(shape)

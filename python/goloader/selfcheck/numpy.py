@@ -1,4 +1,4 @@
-"""numpy's behaviours: what its old generator draws."""
+"""numpy's behaviours: what its old generator draws, and in which order it adds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .behaviour import Late, golden
+from .behaviour import Behaviour, Late, digest, golden, numbers
 
 random: Any = Late("numpy.random")
 
@@ -32,4 +32,21 @@ def _deviates() -> Iterator[Any]:
         yield rows
 
 
-BEHAVIOURS = {"numpy.random": golden("numpy", "numbers of numpy.random", _deviates, 123921507)}
+def _sums() -> str | None:
+    """Whether rows are summed as they are, or in pieces of 8,192 items: core/expr's name of either way."""
+    made: list[Any] = []
+    for dtype in ("float32", "float64"):
+        for shape in ((5,), (8,), (127,), (1000,), (33, 40), (40, 3), (3, 40, 7)):
+            array = numbers(*shape).astype(dtype)
+            for axis in (None, 0, -1):
+                made += [array.sum(axis), array.mean(axis, keepdims=True), array.std(axis), array.var(axis, ddof=1)]
+            made.append(np.linalg.norm(array, axis=-1))
+            made.append(array.T.sum(0))
+        made.append(numbers(2, 8195).astype(dtype).sum(1))
+    return {206119042: "sum_pairs", 3136441370: "sum_pieces"}.get(digest(map(np.asarray, made)))
+
+
+BEHAVIOURS = {
+    "numpy.random": golden("numpy", "numbers of numpy.random", _deviates, 123921507),
+    "numpy.sum": Behaviour("numpy", "sum of floats", _sums, ("sum_pairs", "sum_pieces")),
+}

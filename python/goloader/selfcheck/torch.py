@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .behaviour import Behaviour, Late, digest, golden, picture
+from .behaviour import Behaviour, Late, digest, golden, numbers, picture
 
 torch: Any = Late("torch")
 _MODULE = "torch"
@@ -106,6 +106,33 @@ def _fuses() -> bool | None:
     return None if len(found) != 1 else not found.pop()
 
 
+def _reduced(dtype: str) -> Iterator[Any]:
+    for shape in ((5,), (8,), (127,), (1000,), (5000,), (33, 40), (40, 3), (3, 40, 7), (70, 37)):
+        tensor = torch.from_numpy(numbers(*shape).astype(dtype))
+        yield from (
+            tensor.sum(),
+            tensor.sum(0),
+            tensor.mean(-1),
+            tensor.t().sum(0) if len(shape) == 2 else tensor.mean(),
+        )
+
+
+def _sums() -> Iterator[Any]:
+    """Sums and means, of so few numbers that threads have no share in them."""
+    for dtype in ("float32", "float64"):
+        yield from _reduced(dtype)
+
+
+def _deviation() -> bool | None:
+    """Whether the squares of several rows are added in one rounding."""
+    made: list[Any] = []
+    for dtype in ("float32", "float64"):
+        for shape in ((7,), (1000,), (50, 7), (9, 40), (3, 20, 9)):
+            tensor = torch.from_numpy(numbers(*shape).astype(dtype))
+            made += [tensor.std(), tensor.var(unbiased=False), tensor.std(0), tensor.var(-1)]
+    return {3796941697: False, 1527770633: True}.get(digest(made))
+
+
 def _nearest() -> bool:
     """Whether the nearest neighbour is rounded as core/op/resample_axis.c does."""
     for length, out in ((7, 3), (100, 61), (61, 100), (641, 480), (33, 32), (5, 5), (1000, 7)):
@@ -170,6 +197,8 @@ BEHAVIOURS = {
     "torch.randn": Behaviour(_MODULE, "randn", _randn, ("avx2", "plain")),
     "torch.uniform": Behaviour(_MODULE, "uniform_", _uniform, (True, False)),
     "torch.add": Behaviour(_MODULE, "sum with a multiple", _fuses, (True, False)),
+    "torch.sum": golden(_MODULE, "sum of floats", _sums, 2544559268),
+    "torch.deviation": Behaviour(_MODULE, "standard deviation", _deviation, (False, True)),
     "torch.resize.nearest": Behaviour(_MODULE, "nearest neighbour", _nearest),
     "torch.convolve": golden(_MODULE, "convolution of channels by themselves", _convolved, 2846933998),
     "torch.convolve.axes": golden(_MODULE, "convolution by one column or row", _convolved_by_axes, 2586706919),

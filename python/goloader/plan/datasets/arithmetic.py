@@ -1,4 +1,4 @@
-"""What numpy, torch and Python make of values, as steps of a program: a table of functions and methods, and rules.
+"""What numpy, torch and Python make of values, as steps of a program.
 
 Of what type and shape a result is, the libraries say themselves: each operation is done once, ahead, to values of the
 same types and shapes. What it makes of each item is the step's matter. Where numpy or Python would warn or fail for
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from ...adapters.python import caught_warnings
 from ..bytecode import COMPARISONS, SIGNS, UnreadableError
-from ..look import in_class
 from .integers import Integers
 from .program import DTYPES, Items, Writer
 
@@ -106,7 +105,7 @@ class Arithmetic:
         def sample(value: Any) -> Any:
             return [sample(each) for each in value] if isinstance(value, list) else value.sample
 
-        settings = {} if _are_constant([*values, *(options or {}).values()]) else {"all": "ignore"}
+        settings = {} if are_constant([*values, *(options or {}).values()]) else {"all": "ignore"}
         try:
             with caught_warnings() as warned, np.errstate(**settings), torch.no_grad():  # type: ignore[arg-type]
                 made = function(*map(sample, values), **{name: sample(each) for name, each in (options or {}).items()})
@@ -252,7 +251,7 @@ class Arithmetic:
     ) -> Value:
         """The same numbers as another type, or in another kind of container."""
         kind = kind_of(value.sample)
-        if function in _SIZED and kind not in ("array", "tensor") and type(value.sample) not in (list, tuple):
+        if function in SIZED and kind not in ("array", "tensor") and type(value.sample) not in (list, tuple):
             raise UnreadableError("makes a tensor of a size, which nobody has set")
         if type(value.sample) in (list, tuple) and not value.constant:  # of numbers, which are converted one by one
             if type(value.sample[0]) not in _PYTHON:
@@ -272,7 +271,7 @@ class Arithmetic:
             if kind == "number" and _is_integer(dtype) and own == "float64" and kind_of(sample) != "number":
                 raise UnreadableError(f"makes {dtype} of a float")
             rounds = (kind, own, dtype) == ("array", "float64", "float32")
-            if function in _EXACTLY and kind_of(value.sample) and not rounds:
+            if function in EXACTLY and kind_of(value.sample) and not rounds:
                 raise UnreadableError(f"makes {dtype} of {own} item by item")
         # Python's numbers, and single ones of numpy's, are converted by way of a double, and fail if they do not fit.
         single = kind in ("number", "scalar")
@@ -503,223 +502,17 @@ IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
     "%=": operator.imod, "&=": operator.iand, "|=": operator.ior, "^=": operator.ixor,
 }  # fmt: skip
 
-# The rules: what becomes of a call, by the function that is called.
-
-Rule = Callable[[Arithmetic, Callable[..., Any], list[Any], dict[str, Any]], Value]
-
-
-def _plain(values: Sequence[Any], options: Mapping[str, Any], count: int) -> Sequence[Value]:
-    """The arguments of a function that takes so many, none of them a list. Raises UnreadableError."""
-    if len(values) != count or options or not all(isinstance(each, Value) for each in values):
-        raise UnreadableError("calls it with other arguments")
-    return values
-
-
-def _two(values: Sequence[Any], options: Mapping[str, Any]) -> tuple[Value, Value]:
-    one, other = _plain(values, options, 2)
-    return one, other
-
-
-def _constants(values: Sequence[Any], options: Mapping[str, Any]) -> None:
-    if not _are_constant([*values, *options.values()]):
-        raise UnreadableError("calls it with arguments that depend on the index")
-
-
-def _are_constant(values: Sequence[Any]) -> bool:
-    return all(
-        _are_constant(each) if isinstance(each, list) else isinstance(each, Value) and each.constant for each in values
-    )
-
-
-def _binary(name: str) -> Rule:
-    return _item_by_item(lambda a, function, values, options: a.binary(name, *_two(values, options), function))
-
-
-def _unary(op: str) -> Rule:
-    return _item_by_item(lambda a, function, values, options: a.unary(op, function, *_plain(values, options, 1)))
-
-
-_ITEM_BY_ITEM: set[Rule] = set()
-
-
-def _item_by_item(rule: Rule) -> Rule:
-    _ITEM_BY_ITEM.add(rule)
-    return rule
-
-
-@_item_by_item
-def _convert(a: Arithmetic, function: Callable[..., Any], values: list[Any], options: dict[str, Any]) -> Value:
-    first, *rest = values
-    _constants(rest, options)
-    if isinstance(first, list):
-        if any(isinstance(each, Value) and kind_of(each.sample) == "array" for each in first) and function in _LISTED:
-            raise UnreadableError("makes a tensor of a list of arrays, which torch warns of")
-        named = {name: each.sample for name, each in options.items()}
-        return a.joined(lambda parts: function(parts, *(each.sample for each in rest), **named), first, True)
-    if len(rest) > 1 or not {*options} <= {"dtype", "copy"}:
-        raise UnreadableError("calls it with other arguments")
-    return a.converted(function, first, rest, options)
-
-
-@_item_by_item
-def _view(a: Arithmetic, function: Callable[..., Any], values: list[Any], options: dict[str, Any]) -> Value:
-    first, *rest = values
-    _constants(rest, options)
-    if isinstance(first, list):
-        raise UnreadableError("calls it with a list")
-    return a.viewed(function, first, rest, options)
-
-
-def _where(a: Arithmetic, function: Callable[..., Any], values: list[Any], options: dict[str, Any]) -> Value:
-    return a.chosen(function, *_plain(values, options, 3))
-
-
-@_item_by_item
-def _clip(a: Arithmetic, function: Callable[..., Any], values: list[Any], options: dict[str, Any]) -> Value:
-    first, *rest = values
-    _constants(rest, options)
-    names = [("min", "a_min"), ("max", "a_max")]
-    if isinstance(first, list) or len(rest) > 2 or not {*options} <= {"min", "max", "a_min", "a_max"}:
-        raise UnreadableError("calls it with other arguments")
-    limits = [*rest, None, None][:2]
-    for place, either in enumerate(names):
-        for name in either:
-            limits[place] = options.get(name, limits[place])
-    return a.limited(function, first, limits, lambda: a.done(function, values, options))
-
-
-def _join(stacked: bool) -> Rule:
-    def rule(a: Arithmetic, function: Callable[..., Any], values: list[Any], options: dict[str, Any]) -> Value:
-        if len(values) > 2 or not values or not isinstance(values[0], list):
-            raise UnreadableError("joins what is no list of arrays")
-        _constants(values[1:], options)
-        if any(each.sample != 0 for each in (*values[1:], *options.values())) or not {*options} <= {"dim", "axis"}:
-            raise UnreadableError("joins arrays along another dimension than the first")
-        return a.joined(function, values[0], stacked)
-
-    return rule
-
-
-def _one_hot(a: Arithmetic, function: Callable[..., Any], values: list[Any], options: dict[str, Any]) -> Value:
-    if options.keys() == {"num_classes"}:
-        values, options = [*values, options["num_classes"]], {}
-    value, classes = _plain(values, options, 2)
-    return a.one_hot(function, value, classes)
-
-
-def _filled(a: Arithmetic, function: Callable[..., Any], values: list[Any], options: dict[str, Any]) -> Value:
-    """zeros(size) and the like, and np.arange."""
-    _constants(values, options)
-    if not {*options} <= {"dtype"}:
-        raise UnreadableError("makes an array in another way")
-    return Value(a.done(function, values, options), constant=True)
-
-
-def is_filled(called: Any) -> bool:
-    """Whether it is a function that makes an array, which nobody else has, of numbers that are always the same."""
-    return rule_of(called) is _filled
-
-
-def _named(owner: Any, names: str, rule: Rule) -> list[tuple[Any, Rule]]:
-    return [(getattr(owner, name), rule) for name in names.split() if hasattr(owner, name)]
-
-
-# Functions, known by what they are.
-_RULES: list[tuple[Any, Rule]] = [
-    *_named(torch, "tensor as_tensor from_numpy Tensor FloatTensor LongTensor DoubleTensor IntTensor clone", _convert),
-    *_named(np, "array asarray ascontiguousarray copy", _convert),
-    *_named(np, "float32 float64 int64 int32 int16 int8 uint8 uint16 uint32", _convert),
-    *[(kind, _convert) for kind in (int, float)],
-    *_named(torch, "unsqueeze squeeze flatten permute reshape transpose movedim ravel flip fliplr flipud", _view),
-    *_named(np, "expand_dims squeeze ravel transpose reshape moveaxis swapaxes flip fliplr flipud", _view),
-    *_named(torch, "where", _where),
-    *_named(np, "where", _where),
-    *_named(torch, "clamp clip", _clip),
-    *_named(np, "clip", _clip),
-    *_named(torch, "cat concat concatenate", _join(False)),
-    *_named(np, "concatenate", _join(False)),
-    *_named(torch, "stack", _join(True)),
-    *_named(np, "stack", _join(True)),
-    (abs, _unary("abs")),
-    *[pair for library in (torch, np) for pair in _named(library, "abs absolute", _unary("abs"))],
-    *_named(np, "sqrt", _unary("sqrt")),  # torch's is not rounded as IEEE 754 has it
-    *[pair for library in (torch, np) for pair in _named(library, "negative", _unary("neg"))],
-    *[pair for library in (torch, np) for pair in _named(library, "logical_not", _unary("not"))],
-    *[
-        pair
-        for names, sign in (
-            ("add", "+"), ("subtract", "-"), ("multiply", "*"), ("divide true_divide", "/"), ("less", "<"),
-            ("greater", ">"), ("equal", "=="), ("not_equal", "!="),
-        )
-        for library in ((torch, np) if sign not in ("==",) else (np,))
-        for pair in _named(library, names, _binary(sign))
-    ],
-    (torch.nn.functional.one_hot, _one_hot),
-    *_named(torch, "zeros ones full", _filled),
-    *_named(np, "zeros ones full arange", _filled),
-]  # fmt: skip
-
-
-def converts(rule: Rule) -> bool:
-    """Whether a rule is of what gives the same numbers as another type, or in another kind of container."""
-    return rule is _convert
-
-
-def goes_item_by_item(rule: Rule) -> bool:
-    """Whether a rule is of what makes each number of one number, in its place, or gives them another shape."""
-    return rule in _ITEM_BY_ITEM
-
-
-def copies(function: Any) -> bool:
-    """Whether it always gives an array or a tensor that nobody else has."""
-    return any(function is known for known in _COPIES)
-
-
-_COPIES = (np.array, np.copy, torch.tensor, torch.clone)
-
-
-def rule_of(function: Any) -> Rule | None:
-    return next((rule for known, rule in _RULES if known is function), None)
-
-
 # What warns of arrays that cannot be written, and what takes numbers of its own type alone.
-_EXACTLY = (torch.FloatTensor, torch.LongTensor, torch.DoubleTensor, torch.IntTensor)
+EXACTLY = (torch.FloatTensor, torch.LongTensor, torch.DoubleTensor, torch.IntTensor)
 # What makes a tensor of that size of a number.
-_SIZED = (torch.Tensor, *_EXACTLY)
-_WARNING = (torch.as_tensor, torch.from_numpy, *_SIZED)
-# What warns of lists of arrays.
-_LISTED = (torch.tensor, torch.as_tensor, *_SIZED)
+SIZED = (torch.Tensor, *EXACTLY)
+_WARNING = (torch.as_tensor, torch.from_numpy, *SIZED)
 
-# Methods, by the class that has them.
-METHODS: dict[tuple[type, str], tuple[Any, Rule]] = {
-    (owner, name): (in_class(owner, name), rule)
-    for owner, names, rule in (
-        (np.ndarray, "astype copy", _convert),
-        (np.generic, "astype copy item", _convert),
-        (np.ndarray, "reshape transpose swapaxes squeeze flatten ravel", _view),
-        (np.ndarray, "clip", _clip),
-        (torch.Tensor, "to type float double long int short bool clone contiguous detach cpu numpy item", _convert),
-        (torch.Tensor, "view reshape permute transpose t unsqueeze squeeze flatten movedim flip", _view),
-        (torch.Tensor, "clamp clip", _clip),
-        (torch.Tensor, "abs", _unary("abs")),
-        (torch.Tensor, "neg", _unary("neg")),
-        (torch.Tensor, "add", _binary("+")),
-        (torch.Tensor, "sub", _binary("-")),
-        (torch.Tensor, "mul", _binary("*")),
-        (torch.Tensor, "div", _binary("/")),
+
+def are_constant(values: Sequence[Any]) -> bool:
+    return all(
+        are_constant(each) if isinstance(each, list) else isinstance(each, Value) and each.constant for each in values
     )
-    for name in names.split()
-}
 
 
-def method_of(sample: Any, name: str) -> tuple[Callable[..., Any], Rule] | None:
-    """A method of a value, as a function that takes the value first, and its rule."""
-    owner = {"tensor": torch.Tensor, "array": np.ndarray, "scalar": np.generic}.get(kind_of(sample))
-    known = METHODS.get((owner, name)) if owner is not None else None
-    if known is None or in_class(type(sample), name) is not known[0]:
-        return None
-    return operator_of(name), known[1]
-
-
-def operator_of(name: str) -> Callable[..., Any]:
-    return lambda value, *arguments, **options: getattr(value, name)(*arguments, **options)
+Rule = Callable[[Arithmetic, Callable[..., Any], list[Any], dict[str, Any]], Any]

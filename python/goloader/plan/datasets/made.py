@@ -12,7 +12,8 @@ import numpy as np
 import torch
 
 from ..bytecode import Attribute, Call, Display, Expression, Filled, UnreadableError
-from .arithmetic import dtype_of, is_filled
+from .arithmetic import dtype_of
+from .functions import is_filled
 from .own import OwnCode
 from .sources import FLOATS, INTS
 

@@ -60,6 +60,12 @@ class Items:
         own = (0 if extent == 1 else stride for extent, stride in zip(self.shape, self.strides, strict=True))
         return (*(0 for _ in range(missing)), *own)
 
+    def part(self, axis: int, at: slice) -> Items:
+        """Those of a slice, without a step, along one axis."""
+        start, stop, _ = at.indices(self.shape[axis])
+        shape = (*self.shape[:axis], stop - start, *self.shape[axis + 1 :])
+        return replace(self, shape=shape, offset=self.offset + start * self.strides[axis])
+
 
 @dataclass
 class _Step:
@@ -127,6 +133,17 @@ class Writer:
             into = replace(made, shape=items.shape, offset=offset)
             self._steps.append(_Step("copy", False, items.shape, into, (items,)))
         return made
+
+    def begun(self, first: Items, shape: tuple[int, ...]) -> Items:
+        """An array that `reduce` goes on with, of items that are broadcast."""
+        made = self._value(first.dtype, shape)
+        self._steps.append(_Step("copy", False, shape, made, (first,)))
+        return made
+
+    def reduce(self, op: str, whole: Items, into: Items, *, watch: bool) -> None:
+        """Goes over all items, with what `begun` made: where its strides are 0, several go into one."""
+        _check(whole.dtype)
+        self._steps.append(_Step(op, watch, whole.shape, into, (whole,)))
 
     def settle(self, items: Items) -> tuple[Items, list[int]]:
         """The same items, and which inputs stay: where they are an input or a constant, and steps that cannot fail make

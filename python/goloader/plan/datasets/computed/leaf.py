@@ -42,17 +42,13 @@ from ..arithmetic import (
     OPERATORS,
     Arithmetic,
     Value,
-    converts,
     dtype_of,
-    goes_item_by_item,
-    is_filled,
     kind_of,
-    method_of,
-    rule_of,
 )
 from ..array_files import FilesAhead
 from ..arrays import is_scattered
 from ..bases import Base, Numbers, like, why_not_collated
+from ..functions import converts, goes_item_by_item, is_filled, method_of, rule_of
 from ..integers import INDEX, Integers
 from ..program import INPUT, Items, Writer
 from ..sounds import Reader, how_read, reader_of

@@ -32,12 +32,11 @@ from ..ahead import Ahead, Laid, NumbersAhead, TextAhead, TextsAhead
 from ..arithmetic import (
     IN_PLACE,
     Value,
-    copies,
-    is_filled,
     kind_of,
 )
 from ..array_files import FilesAhead, NpyAhead, Sounds, WavAhead
 from ..bases import Base, Records
+from ..functions import copies, is_filled
 from ..integers import INDEX, Domain, Integers
 from ..own import ListItems, OwnCode
 from ..sequences import Listed
@@ -155,8 +154,9 @@ class Computed(Node):
             return tuple(map(self._structure, given.items))
         if isinstance(given, Mapping) and given.items:
             return dict(zip(given.names, map(self._structure, given.items), strict=True))
-        if isinstance(given, Call) and not given.arguments and given.options and self.own.means(given.function) is dict:
-            return {name: self._structure(each) for name, each in given.options}
+        match given:
+            case Call(function=function, arguments=(), options=(_, *_)) if self.own.if_seen(function) is dict:
+                return {name: self._structure(each) for name, each in given.options}
         leaf: Leaf | TextAhead = (made := Leaf(self))
         try:
             value = made.value(given)
