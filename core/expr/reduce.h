@@ -119,8 +119,8 @@
 
 /* Welford's sum of squared deviations (torch's WelfordOps), with MORE what a number adds. */
 #define SQUARES(NAME, A, MORE)                                                                                         \
-    REDUCE(NAME##_##A, A, double, double mean = 0; IN_TURN(A, const double apart = x - mean;                           \
-                                                           mean += apart / (double)(i + 1); r = MORE))
+    REDUCE(NAME##_##A, A, double, double mean = 0;                                                                     \
+           IN_TURN(A, const double apart = x - mean; mean += apart / (double)(i + 1); r = MORE))
 
 /* Until numpy 2.3, rows are summed in pieces of 8,192 items. */
 #define SUMS(T)                                                                                                        \
@@ -150,8 +150,7 @@
 /* The largest and the smallest. There is none beside what is not a number; which of two zeros it is depends on the
  * library's build. */
 #define EXTREMES(T, NONE)                                                                                              \
-    static int max_##T(ARGUMENTS) EXTREME(T, >, NONE)                                                                  \
-    static int min_##T(ARGUMENTS) EXTREME(T, <, NONE)
+    static int max_##T(ARGUMENTS) EXTREME(T, >, NONE) static int min_##T(ARGUMENTS) EXTREME(T, <, NONE)
 #define EXTREME(T, BEFORE, NONE)                                                                                       \
     {                                                                                                                  \
         (void)b, (void)sb, (void)c, (void)sc;                                                                          \
@@ -160,7 +159,7 @@
             const T x = *(const T *)(a + i * sa);                                                                      \
             T *y = (T *)(o + i * so);                                                                                  \
             bad |= NONE;                                                                                               \
-            *y = x BEFORE *y ? x : *y;                                                                                 \
+            *y = x BEFORE * y ? x : *y;                                                                                \
         }                                                                                                              \
         return bad;                                                                                                    \
     }

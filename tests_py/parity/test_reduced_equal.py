@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sys
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ import torch
 from test_windows_equal import COUNT, Data, check
 
 import goloader
-from goloader.plan.datasets import reductions
 
 
 def pc_normalize(pc: Any) -> Any:
@@ -142,7 +140,7 @@ def _code(draw: random.Random, dims: int, *, tensor: bool) -> str:
     axes = draw.sample(range(dims), draw.randrange(1, dims + 1))
     axis, keep = ("dim", "keepdim") if tensor else ("axis", "keepdims")
     one = str(axes[0] - draw.choice([0, dims]))
-    several = one if name in ("max", "min", "argmax") and tensor or name == "argmax" else str(tuple(axes))
+    several = one if (name in ("max", "min", "argmax") and tensor) or name == "argmax" else str(tuple(axes))
     said = draw.choice(["", one, f"{axis}={several}", f"{axis}={one}, {keep}=True"])
     if name in ("std", "var") and draw.random() < 0.5:
         said += (", " if said else "") + ("unbiased=False" if tensor else "ddof=1")

@@ -60,7 +60,7 @@ def rule(library: Literal["array", "tensor"], name: str) -> Rule:
         sample = a.done(function, values, options)
         if value.constant:
             return Value(sample, constant=True)
-        if kind_of(value.sample) != library or 0 in value.sample.shape:
+        if kind_of(value.sample) != library or not value.sample.shape or 0 in value.sample.shape:
             raise UnreadableError("reduces what is no array, or an empty one")
         given = _given(library, name, [each.sample for each in rest], {n: each.sample for n, each in options.items()})
         return _Reduction(a, value, _along(value.sample, given), given).named(name, sample)
@@ -102,7 +102,7 @@ def _given(library: str, name: str, values: Sequence[Any], options: Mapping[str,
 def _along(sample: Any, given: Mapping[str, Any]) -> Along:
     axis, ndim = given["axis"], sample.ndim
     axes = range(ndim) if axis is None else (axis,) if type(axis) is int else axis
-    if not isinstance(axes, range | tuple | list) or any(type(each) is not int for each in axes):
+    if not isinstance(axes, range | tuple | list) or not axes or any(type(each) is not int for each in axes):
         raise UnreadableError("reduces along what is no axis")
     return Along(tuple(sample.shape), frozenset(each % ndim for each in axes), given["keep"])
 
