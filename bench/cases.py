@@ -155,6 +155,28 @@ def points(scratch: Path) -> Dataset[Any]:
     return PointCloud()
 
 
+class Signals(Dataset[Any]):
+    """Electrocardiograms, each lead of them by its own mean and deviation."""
+
+    def __init__(self) -> None:
+        noise = np.random.default_rng(0)
+        self.signals = noise.normal(size=(8000, 12, 500)).astype(np.float32)
+        self.targets = noise.integers(0, 2, (8000, 5)).astype(np.float32)
+
+    def __len__(self) -> int:
+        return len(self.signals)
+
+    def __getitem__(self, index: int) -> Any:
+        x = self.signals[index]
+        x = (x - x.mean(axis=1, keepdims=True)) / (x.std(axis=1, keepdims=True) + 1e-6)
+        return torch.from_numpy(x), torch.from_numpy(self.targets[index])
+
+
+@row_case("own Dataset: signals of 12 x 500, by their own mean and deviation", batch_size=64, target=4)
+def signals(scratch: Path) -> Dataset[Any]:
+    return Signals()
+
+
 def cifar_with(scratch: Path, *last: Callable[..., Any]) -> Dataset[Any]:
     """CIFAR10 with the usual transform, and other steps behind it."""
     dataset: Any = datasets.CIFAR10.__new__(datasets.CIFAR10)  # its files are not downloaded: any pixels take as long

@@ -3,27 +3,26 @@
 
 /* numpy's pairwise sum (loops_utils.h): eight sums side by side of up to 128 items; more are halved. */
 #define PAIRWISE(T)                                                                                                    \
-    static T pairs_##T(const uint8_t *a, int64_t sa, int64_t n) {                                                      \
-        const uint8_t *const end = a + n * sa;                                                                         \
-        if (n < 8) {                                                                                                   \
-            T sum = 0;                                                                                                 \
-            for (; a != end; a += sa)                                                                                  \
-                sum += *(const T *)a;                                                                                  \
-            return sum;                                                                                                \
-        }                                                                                                              \
-        if (n <= 128) {                                                                                                \
+    static inline T few_##T(const uint8_t *a, int64_t sa, int64_t n) {                                                 \
+        T sum = 0;                                                                                                     \
+        int64_t i = 0;                                                                                                 \
+        if (n >= 8) {                                                                                                  \
             T r[8];                                                                                                    \
-            for (int k = 0; k < 8; k++, a += sa)                                                                       \
-                r[k] = *(const T *)a;                                                                                  \
-            for (int64_t i = 8; i < n - n % 8; i += 8)                                                                 \
-                for (int k = 0; k < 8; k++, a += sa)                                                                   \
-                    r[k] += *(const T *)a;                                                                             \
-            T sum = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));                                 \
-            for (; a != end; a += sa)                                                                                  \
-                sum += *(const T *)a;                                                                                  \
-            return sum;                                                                                                \
+            for (; i < 8; i++)                                                                                         \
+                r[i] = *(const T *)(a + i * sa);                                                                       \
+            for (; i < n - n % 8; i += 8)                                                                              \
+                for (int k = 0; k < 8; k++)                                                                            \
+                    r[k] += *(const T *)(a + (i + k) * sa);                                                            \
+            sum = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));                                   \
         }                                                                                                              \
-        const int64_t half = n / 2 - n / 2 % 8;                                                                        \
+        for (; i < n; i++)                                                                                             \
+            sum += *(const T *)(a + i * sa);                                                                           \
+        return sum;                                                                                                    \
+    }                                                                                                                  \
+    static T pairs_##T(const uint8_t *a, int64_t sa, int64_t n) {                                                      \
+        const int64_t item = (int64_t)sizeof(T), half = n / 2 - n / 2 % 8;                                             \
+        if (n <= 128)                                                                                                  \
+            return sa == item ? few_##T(a, item, n) : few_##T(a, sa, n);                                               \
         return pairs_##T(a, sa, half) + pairs_##T(a + half * sa, sa, n - half);                                        \
     }
 
@@ -64,7 +63,7 @@
 
 /* Four rows of one number, or of a vector's LANES; what is left is added to the first. */
 #define ROWS(T, NAME, OF, LANES)                                                                                       \
-    static void NAME##_##T(T *sums, const uint8_t *a, int64_t sa, int64_t n) {                                         \
+    static inline void NAME##_##T(T *sums, const uint8_t *a, int64_t sa, int64_t n) {                                  \
         T rows[4 * LANES];                                                                                             \
         const int64_t four = n / 4;                                                                                    \
         OF##_##T(rows, a, 4 * LANES * sa, sa, four);                                                                   \
@@ -86,7 +85,7 @@
     LEVELS(T, levels_of_vectors, 4 * LANES)                                                                            \
     ROWS(T, row, levels, 1)                                                                                            \
     ROWS(T, row_of_vectors, levels_of_vectors, LANES)                                                                  \
-    static T lanes_##T(const uint8_t *a, int64_t sa, int64_t n) {                                                      \
+    static inline T lanes_##T(const uint8_t *a, int64_t sa, int64_t n) {                                               \
         T vector[LANES], sum = 0;                                                                                      \
         row_of_vectors_##T(vector, a, sa, n / LANES);                                                                  \
         for (int64_t i = n - n % LANES; i < n; i++)                                                                    \
@@ -132,7 +131,8 @@
             sum_pairs_##T(o, so, a, sa, b, sb, c, sc, 8192);                                                           \
         return sum_pairs_##T(o, so, a, sa, b, sb, c, sc, n);                                                           \
     }                                                                                                                  \
-    REDUCE(sum_lanes_##T, T, T, r = lanes_##T(a, sa, n))                                                               \
+    REDUCE(sum_lanes_##T, T, T, const int64_t item = (int64_t)sizeof(T);                                               \
+           r = sa == item ? lanes_##T(a, item, n) : lanes_##T(a, sa, n))                                               \
     REDUCE(sum_rows_##T, T, T, row_##T(&r, a, sa, n))                                                                  \
     REDUCE(sum_levels_##T, T, T, level_##T(&r, a, sa, 0, n))                                                           \
     REDUCE(sum_each_##T, T, T, IN_TURN(T, r += x))                                                                     \
@@ -150,18 +150,46 @@
 /* The largest and the smallest. There is none beside what is not a number; which of two zeros it is depends on the
  * library's build. */
 #define EXTREMES(T, NONE)                                                                                              \
-    static int max_##T(ARGUMENTS) EXTREME(T, >, NONE) static int min_##T(ARGUMENTS) EXTREME(T, <, NONE)
-#define EXTREME(T, BEFORE, NONE)                                                                                       \
-    {                                                                                                                  \
-        (void)b, (void)sb, (void)c, (void)sc;                                                                          \
+    EXTREME(max_##T, T, >, NONE)                                                                                       \
+    EXTREME(min_##T, T, <, NONE)
+#define EXTREME(NAME, T, BEFORE, NONE)                                                                                 \
+    static inline int NAME##_of(T *o, const uint8_t *a, int64_t sa, int64_t n) {                                       \
+        enum { LANES = 8 };                                                                                            \
+        T best[LANES], y = *o;                                                                                         \
         int bad = 0;                                                                                                   \
-        for (int64_t i = 0; i < n; i++) {                                                                              \
+        int64_t i = 0;                                                                                                 \
+        for (int k = 0; k < LANES; k++)                                                                                \
+            best[k] = y;                                                                                               \
+        for (; i < n - n % LANES; i += LANES)                                                                          \
+            for (int k = 0; k < LANES; k++) {                                                                          \
+                const T x = *(const T *)(a + (i + k) * sa);                                                            \
+                bad |= x != x;                                                                                         \
+                best[k] = x BEFORE best[k] ? x : best[k];                                                              \
+            }                                                                                                          \
+        for (; i < n; i++) {                                                                                           \
             const T x = *(const T *)(a + i * sa);                                                                      \
-            T *y = (T *)(o + i * so);                                                                                  \
-            bad |= NONE;                                                                                               \
-            *y = x BEFORE * y ? x : *y;                                                                                \
+            bad |= x != x;                                                                                             \
+            y = x BEFORE y ? x : y;                                                                                    \
+        }                                                                                                              \
+        for (int k = 0; k < LANES; k++)                                                                                \
+            y = best[k] BEFORE y ? best[k] : y;                                                                        \
+        if (y == 0)                                                                                                    \
+            IN_TURN(T, bad |= NONE)                                                                                    \
+        *o = y;                                                                                                        \
+        return bad;                                                                                                    \
+    }                                                                                                                  \
+    static int NAME(ARGUMENTS) {                                                                                       \
+        (void)b, (void)sb, (void)c, (void)sc;                                                                          \
+        const int64_t item = (int64_t)sizeof(T);                                                                       \
+        int bad = 0;                                                                                                   \
+        if (so == 0)                                                                                                   \
+            return sa == item ? NAME##_of((T *)o, a, item, n) : NAME##_of((T *)o, a, sa, n);                           \
+        for (; n > 0; n--, o += so, a += sa) {                                                                         \
+            const T y = *(const T *)o, x = *(const T *)a;                                                              \
+            bad |= x != x || NONE;                                                                                     \
+            *(T *)o = x BEFORE y ? x : y;                                                                              \
         }                                                                                                              \
         return bad;                                                                                                    \
     }
-#define EXTREMES_INTEGER(T) EXTREMES(T, 0)
-#define EXTREMES_FLOAT(T) EXTREMES(T, x != x || (x == 0 && *y == 0 && signbit(x) != signbit(*y)))
+#define EXTREMES_INTEGER(T) EXTREMES(T, ((void)x, 0))
+#define EXTREMES_FLOAT(T) EXTREMES(T, (x == 0 && y == 0 && !signbit(x) != !signbit(y)))

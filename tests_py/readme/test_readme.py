@@ -430,6 +430,9 @@ class Reckoning(data.Dataset[Any]):
             "large": torch.where(row > 0.1, row, -row),
             "both": torch.stack([row, row * 2]),
             "tokens": torch.tensor([self.stoi[c] for c in self.text[i : i + 8]]),
+            "own": (row - row.mean()) / row.std(),
+            "length": np.linalg.norm(self.table[i : i + 2], axis=1),
+            "class": np.argmax(self.table[i]),
             "index": i,
         }
 
@@ -632,7 +635,8 @@ DATASETS: Table = [
         "arithmetic of your own",
         "a class that computes its samples from the index and from rows and windows of tensors, numpy arrays, memory "
         "maps and lists of numbers: casts, `+ - * / // %`, squares, comparisons, `where`, `clip`, `abs`, numpy's "
-        "`sqrt`, slices, `reshape`, `permute`, `stack`, `cat`, `one_hot`; `zeros`, `ones` and `full`, and an item of "
+        "`sqrt`, `sum`, `mean`, `std`, `var`, `max`, `min` and `argmax` along any axes, `np.linalg.norm` along one, "
+        "slices, `reshape`, `permute`, `stack`, `cat`, `one_hot`; `zeros`, `ones` and `full`, and an item of "
         "these that a label sets, `y[self.labels[i]] = 1`; from the characters of a text, "
         "`[self.stoi[c] for c in self.text[i : i + n]]`. If numpy or torch would warn or fail for a batch, or a window "
         "ends beyond the data, the class itself makes that batch",

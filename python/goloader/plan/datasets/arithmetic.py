@@ -251,7 +251,7 @@ class Arithmetic:
     ) -> Value:
         """The same numbers as another type, or in another kind of container."""
         kind = kind_of(value.sample)
-        if function in SIZED and kind not in ("array", "tensor") and type(value.sample) not in (list, tuple):
+        if function in SIZED and kind != "tensor" and not np.ndim(value.sample):
             raise UnreadableError("makes a tensor of a size, which nobody has set")
         if type(value.sample) in (list, tuple) and not value.constant:  # of numbers, which are converted one by one
             if type(value.sample[0]) not in _PYTHON:
@@ -387,7 +387,8 @@ class Arithmetic:
         at = 0
         for part in parts:
             own = dtype_of(part.sample)
-            if own != dtype and (numbers and (not _is_float(dtype) or own == "bool")):
+            single = numbers or (kind_of(part.sample) == "tensor" and not isinstance(sample, torch.Tensor))
+            if own != dtype and single and (not _is_float(dtype) or own == "bool"):
                 raise UnreadableError(f"makes {dtype} of {own} in a list")
             items = self.items(part, dtype, watch=numbers or not isinstance(sample, torch.Tensor), through=numbers)
             if stacked:
