@@ -255,6 +255,82 @@ func TestNumbersThatLibrariesWarnOfAreLeftToThem(t *testing.T) {
 	}
 }
 
+// Along either axis, or both, of whatever view; each goes on with what there is.
+func TestSeveralItemsBecomeOne(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	row := of(tensor.Int64, 5, 7)
+	for _, into := range []plan.Place{{Strides: []int{1, 0}}, {Strides: []int{0, 1}}, {Strides: []int{0, 0}}} {
+		for op, of := range map[string]func(x, y int64) int64{
+			"sum_each": func(x, y int64) int64 { return x + y },
+			"max":      func(x, y int64) int64 { return max(x, y) },
+			"min":      func(x, y int64) int64 { return min(x, y) },
+		} {
+			from := view(random, 0)
+			first := plan.Place{Value: 0, Offset: 17, Strides: []int{0}}
+			p := &plan.Program{Inputs: []plan.Input{{Spec: row, Vector: -1}}, Steps: []plan.Step{
+				{Op: "copy", Shape: tensor.Shape{7}, Into: whole(1, tensor.Shape{7}), From: []plan.Place{first}},
+				{Op: op, Shape: row.Shape, Into: plan.Place{Value: 1, Strides: into.Strides}, From: []plan.Place{from}},
+			}}
+			const samples = 30
+			var numbers []int64
+			for range samples * 35 {
+				numbers = append(numbers, int64(random.Uint64()))
+			}
+			rows, err := made(t, samples, tensor.Spec{DType: tensor.Int64, Shape: tensor.Shape{7}}, p, int64s(numbers...))
+			require.NoError(t, err)
+			got := make([]byte, samples*7*8)
+			asked := make([]int64, samples)
+			var want []int64
+			for k := range asked {
+				asked[k] = int64(samples - 1 - k)
+				own := numbers[asked[k]*35:][:35]
+				sums := []int64{own[17], own[17], own[17], own[17], own[17], own[17], own[17]}
+				for i := range 5 {
+					for j := range 7 {
+						place := i*into.Strides[0] + j*into.Strides[1]
+						sums[place] = of(sums[place], own[at(from, i, j)])
+					}
+				}
+				want = append(want, sums...)
+			}
+			require.NoError(t, rows.CopyRows(t.Context(), 0, asked, got))
+			require.Equal(t, int64s(want...), got, op)
+		}
+	}
+}
+
+// The largest is left to the library where there is what is not a number, and where it is one of two zeros.
+func TestExtremesThatDependOnTheLibraryAreLeftToIt(t *testing.T) {
+	below := math.Copysign(0, -1)
+	for _, c := range []struct {
+		numbers []float64
+		want    float64
+		left    bool
+	}{
+		{[]float64{1, 2, math.NaN(), 3, 4, 5, 6, 7, 8, 9}, 0, true},
+		{[]float64{1, 2, 3, 4, 5, 6, 7, 8, 9, math.NaN()}, 0, true},
+		{[]float64{-1, 0, -2, -3, -4, -5, -6, -7, -8, below}, 0, true},
+		{[]float64{below, 0, 3, 2, 1, below, 0, 1, 2, 0}, 3, false},
+		{[]float64{-1, -2, below, -3, -4, -5, -6, -7, -8, below}, below, false},
+		{[]float64{-1, -2, -3, math.Inf(-1), -5, -6, -7, -8, -9, -0.5}, -0.5, false},
+	} {
+		p := &plan.Program{Inputs: []plan.Input{{Spec: of(tensor.Float64, 10), Vector: -1}}, Steps: []plan.Step{
+			{Op: "copy", Into: plan.Place{Value: 1}, From: []plan.Place{{Value: 0}}},
+			{Op: "max", Shape: tensor.Shape{10}, Into: plan.Place{Value: 1, Strides: []int{0}}, From: []plan.Place{whole(0, tensor.Shape{10})}},
+		}}
+		rows, err := made(t, 1, of(tensor.Float64), p, float64s(c.numbers...))
+		require.NoError(t, err)
+		got := make([]byte, 8)
+		err = rows.CopyRows(t.Context(), 0, []int64{0}, got)
+		if c.left {
+			require.ErrorIs(t, err, source.ErrLeft)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, float64s(c.want), got)
+	}
+}
+
 func TestAProgramWithoutAKernelIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		op   string
