@@ -186,11 +186,7 @@ class Arithmetic:
         samples = (left.sample, right.sample)
         dtypes = {dtype_of(each) for each in samples}
         scalars = all(kind_of(each) != "array" for each in samples)
-        plain = any(each.constant and kind_of(each.sample) == "number" for each in (left, right))
-        if _LEGACY and len(dtypes) > 1 and not scalars and not plain:
-            raise UnreadableError(
-                "works with arrays and numbers of other types, which numpy 1 converts by their values"
-            )
+        _check_values_tell_nothing(left, right)
         for value in (left, right):
             varies = type(value.sample) is int and not value.constant
             if varies and _is_integer(common) and common != "int64":
@@ -313,12 +309,8 @@ class Arithmetic:
         if dtype_of(condition.sample) != "bool" or "" in map(kind_of, (left.sample, right.sample)):
             raise UnreadableError("chooses by numbers")
         dtype = dtype_of(sample)
-        if (
-            _LEGACY
-            and not isinstance(sample, torch.Tensor)
-            and {dtype_of(left.sample), dtype_of(right.sample)} != {dtype}
-        ):
-            raise UnreadableError("chooses between types, which numpy 1 converts by their values")
+        if not isinstance(sample, torch.Tensor):
+            _check_values_tell_nothing(left, right)
         watch = not isinstance(sample, torch.Tensor)
         operands = (
             self.items(condition, "bool"),
@@ -458,6 +450,16 @@ def _converted(sample: Any, dtype: str, *, watch: bool) -> NDArray[Any]:
 def _check_fits(number: Any, dtype: str) -> None:
     if type(number) is bool or number != int(number) or not np.iinfo(dtype).min <= number <= np.iinfo(dtype).max:
         raise UnreadableError(f"works with {dtype} and {number}")
+
+
+def _check_values_tell_nothing(*values: Value) -> None:
+    """Raises UnreadableError where numpy 1 chooses a type by what single numbers are, beside arrays. Of a float it asks
+    whether an array's type has room for it, which a step does by its overflow."""
+    single = [each for each in values if not np.ndim(each.sample)]
+    plain = any(each.constant and kind_of(each.sample) == "number" for each in single)
+    alike = len({dtype_of(each.sample) for each in values}) == 1 or len(single) == len(values)
+    if _LEGACY and not alike and not plain and not all(_is_float(dtype_of(each.sample)) for each in single):
+        raise UnreadableError("works with arrays and integers of other types, which numpy 1 converts by their values")
 
 
 def _check_operator(name: str, common: str, result: str) -> None:

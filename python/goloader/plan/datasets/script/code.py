@@ -619,13 +619,19 @@ def _is_known(kind: type) -> bool:
 
 def drawn_by(called: Any) -> str | None:
     """What draws random numbers: its name, as "random.uniform"; None for all else, and for what the user replaced."""
+    if getattr(called, "__self__", None) is np.random.mtrand._rand and type(called) in (
+        MethodType,
+        BuiltinFunctionType,
+    ):
+        if not _numpy_is_its_own():
+            return None
+        # A Python function of numpy's since its Cython is 3, a method of C's before.
+        own = {name: vars(np.random.RandomState)[name].__get__(called.__self__) for name in _NUMPY}
+        return next((f"numpy.{name}" for name, method in own.items() if method == called), None)
     if type(called) is MethodType:
         function, owner = called.__func__, called.__self__
         if owner is _python() and is_original(function, "random") and function.__name__ in _PYTHON:
             return f"random.{function.__name__}"
-        if owner is np.random.mtrand._rand and _numpy_is_its_own():
-            name = next((name for name in _NUMPY if vars(np.random.RandomState)[name] is function), None)
-            return name and f"numpy.{name}"
     elif type(called) is BuiltinFunctionType:
         if called.__name__ == "random" and called.__self__ is _python():
             return "random.random"
