@@ -284,10 +284,7 @@ class Uneven(Numbers):
         self._rows = list(map(tuple, elements)) if type(elements[0]) is list else None
         lengths = np.fromiter(map(len, elements), np.int64, len(elements))
         self.items = np.fromiter(chain.from_iterable(elements), np.int64, int(lengths.sum()))
-        whole = Array.of(self.items)
-        begins = 8 * (np.cumsum(lengths) - lengths)
-        room = self.items.nbytes
-        self.array = Array(whole.address, (len(lengths),), (0,), self.items, begins=begins, lengths=lengths, bytes=room)
+        self.array = Array.of_uneven(self.items, lengths)
 
     def __len__(self) -> int:
         return len(self.array)
