@@ -73,6 +73,10 @@ class Expression:
     def _spelt(self) -> str:
         return self.spelling.format(self) if self.spelling else repr(self)
 
+    def has(self, *kinds: Any) -> bool:
+        """Whether it is of one of these classes, or made of something that is."""
+        return any(isinstance(part, kinds) for part in parts_of(self))
+
     def _found(self, name: str) -> Any:
         """What `_once` has found by a name; None where it was not asked."""
         return self.__dict__.get(name)

@@ -23,7 +23,6 @@ from ...bytecode import (
     Unary,
     UnreadableError,
     Uses,
-    parts_of,
 )
 from ...collation import Lists
 from ...refusal import RefusalError
@@ -187,7 +186,7 @@ class Computed(Node):
 
     def _text(self, given: Expression) -> TextAhead | None:
         """A text that is given as it is; None where it is none that is worked out ahead."""
-        if not any(isinstance(part, Index) for part in parts_of(given)):
+        if not given.has(Index):
             return None
         try:
             text = self._worked_ahead((str, given), lambda: TextAhead(self.own, given, self._most))

@@ -42,7 +42,7 @@ from ...rows import Field
 from ..arithmetic import IN_PLACE, Value, kind_of
 from ..array_files import WavAhead
 from ..bases import Base, like
-from ..computed import AnyLength, Computed
+from ..computed import AnyLength, Computed, keys_of
 from ..sounds import reader_of
 from . import numbers
 from .numbers import Number, Vector
@@ -165,7 +165,7 @@ class Crops(Computed):
         return self._several[id(of)][1]
 
     def _apart(self, of: Item) -> Expression:
-        keys = _keys(of.key)
+        keys = keys_of(of.key)
         if len(keys) > 1 and not isinstance(keys[0], Display) and varies(keys[0]) and self._array(of.owner) is not None:
             return Item(Item(of.owner, keys[0]), _key(keys[1:]))
         moving = [n for n, key in enumerate(keys) if isinstance(key, Display) and varies(key)]
@@ -450,7 +450,7 @@ class Crops(Computed):
             with suppress(UnreadableError):
                 self.c.number(of)
                 return None
-            if not sound and not any(isinstance(part, Drawn | Either) for part in parts_of(of)):
+            if not sound and not of.has(Drawn, Either):
                 return None
             raise
         self.c.account(of)
@@ -537,10 +537,6 @@ _ARRAYS = (np.ndarray, np.memmap, torch.Tensor)
 _AXES_MAX = 4
 
 
-def _keys(key: Expression) -> list[Expression]:
-    return list(key.items) if isinstance(key, Display) and key.kind is tuple else [key]
-
-
 def _key(keys: list[Expression]) -> Expression:
     return keys[0] if len(keys) == 1 else Display(tuple, tuple(keys))
 
@@ -562,7 +558,7 @@ def _is_none(of: Expression) -> bool:
 
 def _slice_in(key: Expression) -> tuple[int, tuple[Expression, Expression]] | None:
     """The axis along which items are taken by a slice, all of the others being taken whole, and its ends."""
-    keys = _keys(key)
+    keys = keys_of(key)
     behind = isinstance(keys[0], Constant) and keys[0].value is ...
     found = None
     for at, each in enumerate(keys[1:], 1 - len(keys)) if behind else enumerate(keys):

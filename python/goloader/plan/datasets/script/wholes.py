@@ -26,7 +26,6 @@ from ...bytecode import (
     Item,
     Name,
     UnreadableError,
-    parts_of,
 )
 from ...rows import Array, Field, View
 from ..ahead import Ahead
@@ -60,7 +59,7 @@ class All(Expression):
 
 def varies(of: Expression) -> bool:
     """Whether it may differ from sample to sample."""
-    return any(isinstance(part, Index | Drawn | Either | Place) for part in parts_of(of))
+    return of.has(Index, Drawn, Either, Place)
 
 
 @dataclass(frozen=True)
