@@ -123,10 +123,6 @@ class Pixels:
     layout: str
     size: tuple[int, int]
 
-    @property
-    def channels(self) -> int:
-        return 1 if self.layout == "flat" else 3
-
     def to_plan(self) -> dict[str, Any]:
         return {"layout": self.layout, "size": list(self.size)}
 

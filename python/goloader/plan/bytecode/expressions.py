@@ -18,6 +18,11 @@ SIGNS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
     "%": operator.mod, "&": operator.and_, "|": operator.or_, "^": operator.xor, **COMPARISONS,
 }  # fmt: skip
+# What changes what can be changed, and gives it.
+IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
+    "+=": operator.iadd, "-=": operator.isub, "*=": operator.imul, "/=": operator.itruediv, "//=": operator.ifloordiv,
+    "%=": operator.imod, "&=": operator.iand, "|=": operator.ior, "^=": operator.ixor,
+}  # fmt: skip
 
 
 class UnreadableError(Exception):

@@ -13,6 +13,7 @@ import torch
 
 from ....arrays.file_array import contiguous
 from ...bytecode import (
+    IN_PLACE,
     Attribute,
     Binary,
     Call,
@@ -37,7 +38,6 @@ from ...originals import is_original
 from ...rows import DIMENSIONS_MAX
 from ..ahead import Ahead, Laid, TextsAhead
 from ..arithmetic import (
-    IN_PLACE,
     OPERATORS,
     Arithmetic,
     Value,

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from ...bytecode import (
+    IN_PLACE,
     Attribute,
     Binary,
     Call,
@@ -28,13 +29,7 @@ from ...collation import Lists
 from ...refusal import RefusalError
 from ...structure import Structure
 from ..ahead import Ahead, Laid, NumbersAhead, TextAhead, TextsAhead
-from ..arithmetic import (
-    IN_PLACE,
-    Value,
-    copies,
-    is_filled,
-    kind_of,
-)
+from ..arithmetic import Value, copies, is_filled, kind_of
 from ..array_files import FilesAhead, NpyAhead, Sounds, WavAhead
 from ..bases import Base, Records
 from ..integers import INDEX, Domain, Integers

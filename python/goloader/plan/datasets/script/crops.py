@@ -21,6 +21,7 @@ import numpy as np
 import torch
 
 from ...bytecode import (
+    IN_PLACE,
     NONE,
     Attribute,
     Binary,
@@ -39,7 +40,7 @@ from ...bytecode import (
     parts_of,
 )
 from ...rows import Field
-from ..arithmetic import IN_PLACE, Value, kind_of
+from ..arithmetic import Value, kind_of
 from ..array_files import WavAhead
 from ..bases import Base, like
 from ..computed import AnyLength, Computed, keys_of
