@@ -235,11 +235,6 @@ class Crops(Computed):
         self.c.account(of)
         return numbers.constant(value.sample)
 
-    def check(self, *holds: Any) -> None:
-        """What does not hold for a sample leaves it to the user's code."""
-        for each in holds:
-            self.c.into.append({"do": "if", "condition": each, "then": [], "else": [{"do": "fail"}]})
-
     def shape(self, of: Expression) -> tuple[int, ...] | None:
         """A size, an int or several, that is the same for all samples; None for another."""
         try:
@@ -352,13 +347,8 @@ class Crops(Computed):
             raise UnreadableError(f"takes one of two arrays: {of}", of)
         both = []
         for ours, theirs in zip(*values, strict=True):
-            if ours.json == theirs.json and ours.is_constant:
-                both.append(ours)
-                continue
-            register = c.register("int")
-            for side, value in zip(sides, (ours, theirs), strict=True):
-                side.append({"do": "let", "number": register, "value": value.json})
-            both.append(Number(["number", register], "int"))
+            same = ours.json == theirs.json and ours.is_constant
+            both.append(ours if same else c.on_sides(sides, ours, theirs))
         lengths = {each.length for each in found} - {None}
         length = lengths.pop() if len(lengths) == 1 else None
         return replace(one, start=both[0], extent=both[1], length=length, padded=one.padded or other.padded)
@@ -370,7 +360,7 @@ class Crops(Computed):
         if any(each is not None and each.kind not in _ENDS for each in ends):
             raise UnreadableError("takes items by numbers that are no integers")
         if crop.length is not None and all(each is None or each.is_constant for each in ends):
-            self.check(["==", crop.extent.json, crop.length])
+            c.check(["==", crop.extent.json, crop.length])
             low, high, _ = slice(*(each and each.value for each in ends)).indices(crop.length)
             begin, end = Number(low, "int"), Number(max(low, high), "int")
         else:
@@ -381,7 +371,7 @@ class Crops(Computed):
             case Binary(operator="+", left=left, right=right) if length is None:
                 length = self._added(first, left, right)
         extent = c.sure(numbers.binary("-", end, begin))
-        self.check(["<=", 0, begin.json], ["<=", begin.json, end.json], ["<=", end.json, crop.extent.json])
+        c.check(["<=", 0, begin.json], ["<=", begin.json, end.json], ["<=", end.json, crop.extent.json])
         start = c.sure(numbers.binary("+", crop.start, begin))
         return replace(crop, start=start, extent=extent, length=length)
 
@@ -421,7 +411,7 @@ class Crops(Computed):
         extent = c.sure(numbers.binary("+", crop.extent, count))
         reached = numbers.binary("+", crop.start, crop.extent)
         everything = crop.whole.extent(self, crop.base_axis)
-        self.check(["<=", 0, count.json], ["<=", everything.json, reached.json])
+        c.check(["<=", 0, count.json], ["<=", everything.json, reached.json])
         return replace(crop, extent=extent, length=length, padded=True)
 
     # What samples are given
@@ -525,10 +515,10 @@ class Crops(Computed):
             return c.let(begin.json, "int")
         assert crop.length is not None
         everything = whole.extent(self, crop.base_axis)
-        self.check(["==", crop.extent.json, crop.length], ["<", crop.start.json, everything.json])
+        c.check(["==", crop.extent.json, crop.length], ["<", crop.start.json, everything.json])
         if not crop.padded:
             end = numbers.binary("+", crop.start, crop.extent)
-            self.check(["<=", end.json, everything.json])
+            c.check(["<=", end.json, everything.json])
         step = Number(whole.strides[crop.base_axis] // whole.unit, "int")
         return c.let(numbers.binary("+", begin, numbers.binary("*", crop.start, step)).json, "int")
 

@@ -107,7 +107,7 @@ class Whole:
         row = c.number(self.key)
         if row.kind not in numbers.PLACES:
             raise UnreadableError(f"takes rows by {self.key}", self.key)
-        crops.check(["<=", 0, row.json], ["<", row.json, len(self.base.piece)])
+        c.within(row, len(self.base.piece))
         return row
 
     def extent(self, crops: Crops, axis: int) -> Number:
