@@ -99,6 +99,13 @@ class Array:
             return cls(0, array.shape, array.strides, owner, stored, *place, parts=parts)
         return cls(array.__array_interface__["data"][0], array.shape, array.strides, owner, stored)
 
+    @classmethod
+    def of_uneven(cls, items: NDArray[Any], lengths: NDArray[np.int64]) -> Array:
+        """Rows of so many items each, which lie in an array of one dimension one behind the other."""
+        begins = items.itemsize * (np.cumsum(lengths) - lengths)
+        address = items.__array_interface__["data"][0]
+        return cls(address, (len(lengths),), (0,), items, begins=begins, lengths=lengths, bytes=items.nbytes)
+
     def __len__(self) -> int:
         return self.shape[0]
 
@@ -115,10 +122,6 @@ class Pixels:
     array: Array
     layout: str
     size: tuple[int, int]
-
-    @property
-    def channels(self) -> int:
-        return 1 if self.layout == "flat" else 3
 
     def to_plan(self) -> dict[str, Any]:
         return {"layout": self.layout, "size": list(self.size)}

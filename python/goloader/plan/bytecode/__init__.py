@@ -47,6 +47,7 @@ from __future__ import annotations
 
 from .expressions import (
     COMPARISONS,
+    IN_PLACE,
     NONE,
     SIGNS,
     Apart,
@@ -90,9 +91,9 @@ from .reading import Callee, Choice, Reading, Several, Shuffled, extent_of
 from .uses import Uses
 
 __all__ = [
-    "COMPARISONS", "NONE", "SIGNS", "Apart", "Attribute", "Batch", "Binary", "Branch", "Call", "Callee", "Choice",
-    "Chosen", "Closed", "Constant", "Display", "Drawn", "Either", "Entered", "Exited", "Expression", "Extended",
-    "Filled", "Index", "Inner", "Item", "Itself", "Mapping", "Member", "Module", "Name", "Part", "Reader", "Reading",
-    "Several", "Shuffled", "Spread", "Stored", "Text", "Unary", "Unknown", "UnreadableError", "Uses", "check_python",
-    "extent_of", "fields_of", "own_parts", "parts_of",
+    "COMPARISONS", "IN_PLACE", "NONE", "SIGNS", "Apart", "Attribute", "Batch", "Binary", "Branch", "Call", "Callee",
+    "Choice", "Chosen", "Closed", "Constant", "Display", "Drawn", "Either", "Entered", "Exited", "Expression",
+    "Extended", "Filled", "Index", "Inner", "Item", "Itself", "Mapping", "Member", "Module", "Name", "Part", "Reader",
+    "Reading", "Several", "Shuffled", "Spread", "Stored", "Text", "Unary", "Unknown", "UnreadableError", "Uses",
+    "check_python", "extent_of", "fields_of", "own_parts", "parts_of",
 ]  # fmt: skip

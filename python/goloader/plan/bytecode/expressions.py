@@ -18,6 +18,11 @@ SIGNS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
     "%": operator.mod, "&": operator.and_, "|": operator.or_, "^": operator.xor, **COMPARISONS,
 }  # fmt: skip
+# What changes what can be changed, and gives it.
+IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
+    "+=": operator.iadd, "-=": operator.isub, "*=": operator.imul, "/=": operator.itruediv, "//=": operator.ifloordiv,
+    "%=": operator.imod, "&=": operator.iand, "|=": operator.ior, "^=": operator.ixor,
+}  # fmt: skip
 
 
 class UnreadableError(Exception):
@@ -72,6 +77,10 @@ class Expression:
 
     def _spelt(self) -> str:
         return self.spelling.format(self) if self.spelling else repr(self)
+
+    def has(self, *kinds: Any) -> bool:
+        """Whether it is of one of these classes, or made of something that is."""
+        return any(isinstance(part, kinds) for part in parts_of(self))
 
     def _found(self, name: str) -> Any:
         """What `_once` has found by a name; None where it was not asked."""

@@ -475,7 +475,7 @@ class Machine:
 
     def reads_turns(self, of: Expression) -> bool:
         """Whether one turn is read of a loop over something: it differs with the index, how many there may be."""
-        if not any(isinstance(part, Index) for part in parts_of(of)):
+        if not of.has(Index):
             return False
         return self.reader.draws is None or self.reader.turns()
 
@@ -710,7 +710,7 @@ class Machine:
         if self.reader.draws is None:
             return True
         sizes = made.arguments if isinstance(made, Call) else ()
-        varies = any(isinstance(part, Index | Drawn | Either) for each in sizes for part in parts_of(each))
+        varies = any(each.has(Index, Drawn, Either) for each in sizes)
         several = isinstance(key, Display | Binary | Unary)
         return not varies and not several and not self._is_within
 
@@ -957,5 +957,5 @@ def _is_window(of: Expression) -> bool:
     """Whether it is items that are taken by a slice which depends on the index."""
     match of:
         case Item(key=Display(kind=kind) as key) if kind is slice:
-            return any(isinstance(part, Index) for part in parts_of(key))
+            return key.has(Index)
     return False

@@ -23,7 +23,6 @@ from .expressions import (
     Unknown,
     UnreadableError,
     own_parts,
-    parts_of,
 )
 
 
@@ -77,7 +76,7 @@ class Joint:
         if isinstance(then, Unknown):
             return otherwise
         # A value is alike wherever it is evaluated, unless that is a call's, or can be changed.
-        plain = not changeable(then) and not any(isinstance(part, Call | Drawn | Either) for part in parts_of(then))
+        plain = not changeable(then) and not then.has(Call, Drawn, Either)
         if plain and then == otherwise:
             return then
         ids = id(then), id(otherwise)

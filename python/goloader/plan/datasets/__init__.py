@@ -17,7 +17,7 @@
     stores.py   arrays of h5py and zarr that code takes items of, and what else it opens
     vectors.py  values that are arrays or tensors
     standing.py  what code was found to mean, and sources.py what values were made of, for as long as that stands
-    known.py    classes of torchvision.datasets that are known by their names; cuts.py, parts of the same rows
+    known.py    classes of torchvision.datasets that are left to Python; cuts.py, parts of the same rows
     script/     those that open several images, draw or branch, as a script of the core
     kept.py     those whose samples their own code makes, each once; pure.py functions that are called as they are
     opened.py   those that open an image file, or take an image out of an array (pictures.py), and transform it;

@@ -155,14 +155,7 @@ class TextsAhead(Ahead):
         except (LookupError, OverflowError) as error:
             raise UnreadableError(f"looks up what has no number in {place}: {error}", place) from None
         self.first = self.items[: lengths[0]].tolist()
-        ends = np.cumsum(lengths)
-        whole = Array.of(self.items)
-        self.piece = Rows(
-            Array(
-                whole.address, (len(self),), (0,), self.items, begins=8 * (ends - lengths), lengths=lengths,
-                bytes=self.items.nbytes,
-            )
-        )  # fmt: skip
+        self.piece = Rows(Array.of_uneven(self.items, lengths))
 
     def fit(self, dtype: str) -> bool:
         """Whether each is the same as a number of a type."""

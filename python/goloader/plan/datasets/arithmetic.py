@@ -7,7 +7,6 @@ some numbers, a step fails for them (`watch`, operations "..._checked"), and the
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -497,12 +496,6 @@ def _strides_of(places: NDArray[Any]) -> tuple[int, tuple[int, ...]] | None:
 OPERATORS = {
     "+": "add", "-": "sub", "*": "mul", "/": "div", "//": "floordiv", "%": "mod", "&": "and", "|": "or", "^": "xor",
     "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne",
-}  # fmt: skip
-
-# What changes an array or a tensor, and gives it.
-IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
-    "+=": operator.iadd, "-=": operator.isub, "*=": operator.imul, "/=": operator.itruediv, "//=": operator.ifloordiv,
-    "%=": operator.imod, "&=": operator.iand, "|=": operator.ior, "^=": operator.ixor,
 }  # fmt: skip
 
 # What warns of arrays that cannot be written, and what takes numbers of its own type alone.

@@ -255,7 +255,7 @@ class Numbers:
         # Of each list what was in it; a tuple stays as it is.
         self._rows = list(map(tuple, listed.elements)) if type(first) is list else None
         kind = type(first[0] if type(first) in (list, tuple) else first)
-        self.items = np.array(listed.elements, _NUMBERS.get(kind, kind))
+        self.items = np.array(listed.elements, PYTHON.get(kind, kind))
         self.array = Array.of(self.items)
 
     def __len__(self) -> int:
@@ -284,10 +284,7 @@ class Uneven(Numbers):
         self._rows = list(map(tuple, elements)) if type(elements[0]) is list else None
         lengths = np.fromiter(map(len, elements), np.int64, len(elements))
         self.items = np.fromiter(chain.from_iterable(elements), np.int64, int(lengths.sum()))
-        whole = Array.of(self.items)
-        begins = 8 * (np.cumsum(lengths) - lengths)
-        room = self.items.nbytes
-        self.array = Array(whole.address, (len(lengths),), (0,), self.items, begins=begins, lengths=lengths, bytes=room)
+        self.array = Array.of_uneven(self.items, lengths)
 
     def __len__(self) -> int:
         return len(self.array)
@@ -379,7 +376,7 @@ def _code_points(text: str) -> NDArray[np.uint32]:
 _NESTED_MAX = 1 << 24
 
 # What torch makes of Python's numbers in a batch.
-_NUMBERS: dict[type, Any] = {int: np.int64, float: np.float64, bool: np.bool_}
+PYTHON: dict[type, Any] = {int: np.int64, float: np.float64, bool: np.bool_}
 
 
 def _why_not_array(array: Any) -> str:
@@ -423,7 +420,7 @@ def why_not_numbers(numbers: Any) -> str:
     """Why they are no numbers of one type that batches have; empty if they are."""
     kinds = set(map(type, numbers))
     kind = kinds.pop() if len(kinds) == 1 else None
-    if kind is None or not (kind in _NUMBERS or (issubclass(kind, np.generic) and np.dtype(kind).name in NUMPY_DTYPES)):
+    if kind is None or not (kind in PYTHON or (issubclass(kind, np.generic) and np.dtype(kind).name in NUMPY_DTYPES)):
         return f"a {type(numbers).__name__}, not of numbers of one type"
     if kind is int and not -(2**63) <= min(numbers) <= max(numbers) < 2**63:
         return "a list with numbers that do not fit an int64"

@@ -318,7 +318,7 @@ class Columns:
         """The values of an expression that are arrays or tensors, one for each index; None where they are not."""
 
         def rows(of: Expression) -> Any | None:
-            found = column(of) if any(isinstance(part, Index) for part in parts_of(of)) else None
+            found = column(of) if of.has(Index) else None
             return found if isinstance(found, frames.Rows) or vectors.are_rows(found) else None
 
         match expression:
@@ -421,7 +421,7 @@ class Columns:
         def column(part: Expression) -> _Column:
             return self._column(part, at, known)
 
-        if not any(isinstance(part, Index | Call | Binary | Text | Part | Display) for part in parts_of(expression)):
+        if not expression.has(Index, Call, Binary, Text, Part, Display):
             same = self._same[expression] = self._own.value(expression)
             check_settled(same, expression)
             return _Same(same)

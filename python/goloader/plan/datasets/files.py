@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -17,7 +18,6 @@ from ..paths import Files, Member, Object
 from ..refusal import RefusalError, SourceRefusal, granted
 from ..transforms import lower as lower_transform
 from ..watch import Watch
-from .known import check_paths
 from .samples import Part
 from .tree import Column, Indices, Node, check_class, copied, equal_at, name_of
 
@@ -138,5 +138,7 @@ def _samples(dataset: Any) -> Sequence[tuple[Any, int]]:
     labels = {type(label) for _, label in samples} - {int}
     if labels:
         raise SourceRefusal(name, f"it has labels of type {labels.pop().__name__}, not int", "LABELS")
-    check_paths(name, (path for path, _ in samples))
+    for kind in {type(path) for path, _ in samples}:
+        if not issubclass(kind, str | bytes | os.PathLike):
+            raise SourceRefusal(name, f"it has paths of type {kind.__name__}", "FILE_LIST")
     return samples

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bytecode import UnreadableError
+from ..bytecode import SIGNS, UnreadableError
 from .tree import Indices
 
 # So many indices are worked out one by one at most.
@@ -62,14 +62,14 @@ class Integers:
             if operator == "//":
                 return Integers(self.scale // theirs, self.shift // theirs)
             return Integers(0, self.shift % theirs)
-        if operator not in _FUNCTIONS or (operator in ("//", "%") and not theirs):
+        if operator not in _RECKONED or (operator in ("//", "%") and not theirs):
             return None
-        function, left, right = _FUNCTIONS[operator], self, other
+        function, left, right = SIGNS[operator], self, other
         return Integers(0, 0, lambda indices: _without_wrapping(function, left.at(indices), right.at(indices)))
 
 
 def _without_wrapping(function: Callable[[Any, Any], Any], left: Any, right: Any) -> Indices:
-    """What a function of numpy's makes of integers. Raises UnreadableError where Python's would outgrow an int64."""
+    """What a function makes of arrays of integers. Raises UnreadableError where Python's would outgrow an int64."""
     about = function(np.asarray(left, np.float64), np.asarray(right, np.float64))
     if np.abs(about).max(initial=0) > _NUMBER_MAX:
         raise UnreadableError("works with numbers that are too large")
@@ -77,13 +77,7 @@ def _without_wrapping(function: Callable[[Any, Any], Any], left: Any, right: Any
     return made
 
 
-_FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": np.add,
-    "-": np.subtract,
-    "*": np.multiply,
-    "//": np.floor_divide,
-    "%": np.mod,
-}
+_RECKONED = ("+", "-", "*", "//", "%")
 
 
 def _small(integers: Integers) -> Integers | None:

@@ -34,7 +34,7 @@ from ..look import is_a, name_of
 from ..refusal import Refusal, RefusalError, SourceRefusal
 from ..rows import DIMENSIONS_MAX, Array
 from ..structure import Structure
-from .bases import why_not_collated
+from .bases import PYTHON, why_not_collated
 from .own import getitem_of, length_of
 from .pure import Pure
 from .sources import FIXED, is_table
@@ -53,7 +53,6 @@ _NAMES = {
     "tile", "to_list", "to_numpy", "tril", "triu", "unfold", "unique", "var", "vstack", "where",
 }  # fmt: skip
 _WHOLES = (list, tuple, dict, set, frozenset)
-_PYTHON = {int: np.int64, float: np.float64, bool: np.bool_}
 
 # Items of data that its code goes by, and bytes of arrays in it: all are compared with what they were.
 _ITEMS_MAX, _BYTES_MAX = 200_000, 32 << 20
@@ -279,7 +278,7 @@ class _Kept:
         self._kind = type(first)
         self.is_text = self._kind is str
         self._is_tensor, self._of_arrays = self._kind is torch.Tensor, self._kind in (torch.Tensor, np.ndarray)
-        if not (self.is_text or self._of_arrays or self._kind in _PYTHON or isinstance(first, np.generic)):
+        if not (self.is_text or self._of_arrays or self._kind in PYTHON or isinstance(first, np.generic)):
             raise UnreadableError(f"gives a {name_of(first)}")
         if not self.is_text and (why := why_not_collated(first)):
             raise UnreadableError(f"gives what is {why}")
@@ -294,7 +293,7 @@ class _Kept:
         if self.is_text:
             return
         if not self._of_arrays:
-            self._rows: Any = np.zeros(self._count, _PYTHON.get(self._kind, self._kind))
+            self._rows: Any = np.zeros(self._count, PYTHON.get(self._kind, self._kind))
             self.array = Array.of(self._rows)
             self.spec = self._rows.dtype.name, (), self._rows.dtype.name, self._kind.__name__
             return

@@ -37,7 +37,6 @@ from ..bytecode import (
     Reading,
     UnreadableError,
     extent_of,
-    parts_of,
 )
 from ..look import entries, in_class, in_classes, is_a, parents
 from ..look import name_of as look_name
@@ -246,7 +245,7 @@ class OwnCode(Code):
     @property
     def looks_at_index(self) -> bool:
         """Whether which way it goes depends on the index's type."""
-        return any(map(_is_of_index, self.reading.conditions))
+        return any(condition.has(Index) for condition, _ in self.reading.conditions)
 
     @cached_property
     def asks_index(self) -> bool:
@@ -523,13 +522,9 @@ def _truth(value: Any) -> bool | None:
     return None
 
 
-def _is_of_index(decided: tuple[Expression, bool]) -> bool:
-    return any(isinstance(part, Index) for part in parts_of(decided[0]))
-
-
 def _without_type(reading: Reading) -> tuple[Any, ...]:
     """What code does, but for what it does to have an int as the index."""
-    conditions = tuple(decided for decided in reading.conditions if not _is_of_index(decided))
+    conditions = tuple(decided for decided in reading.conditions if not decided[0].has(Index))
     return _to_int(reading.result), tuple(map(_to_int, reading.loose)), conditions, reading.extents
 
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...arrays import FileArray, TokenDataset
 from ...arrays.tokens import inner
@@ -99,8 +98,4 @@ def _marks(dataset: Any, number: int) -> Array:
     """Where documents begin in each window of one file."""
     starts = np.arange(dataset.windows[number], dtype=np.int64) * dataset.stride
     places, ends = inner(dataset.offsets[number], starts, dataset.block_size)
-    made: NDArray[np.int64] = np.ascontiguousarray(places, np.int64)
-    whole = Array.of(made, made)
-    return replace(
-        whole, shape=(len(starts),), strides=(0,), begins=ends[:-1] * 8, lengths=np.diff(ends), bytes=made.nbytes
-    )
+    return Array.of_uneven(np.ascontiguousarray(places, np.int64), np.diff(ends))

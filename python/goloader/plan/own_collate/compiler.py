@@ -152,7 +152,7 @@ class Compiler:
         return UnreadableError(f"does more than is understood: {expression}", expression)
 
     def _compiled(self, expression: Expression) -> Any:
-        if not any(isinstance(part, Batch) for part in parts_of(expression)):
+        if not expression.has(Batch):
             return self._constant(expression)
         match expression:
             case Batch():
@@ -195,7 +195,7 @@ class Compiler:
             case Unary(operator=name, operand=operand):
                 return self.done({"-": operator.neg, "~": operator.invert}[name], expression, (operand,))
             case Call(function=function, arguments=arguments, options=options):
-                if any(isinstance(part, Batch) for part in parts_of(function)):
+                if function.has(Batch):
                     if isinstance(function, Attribute):
                         return self._method(expression, function.owner, function.name)
                 else:

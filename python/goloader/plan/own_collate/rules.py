@@ -5,7 +5,6 @@ A rule gives None for values that it is not about.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import default_collate
 
-from ..bytecode import Attribute, Binary, Call, Display, Expression, Spread, UnreadableError
+from ..bytecode import COMPARISONS, SIGNS, Attribute, Binary, Call, Display, Expression, Spread, UnreadableError
 from ..collation import is_channels_last, padding
 from ..row_layouts import STACKED, JaggedRows, PadRows
 from .values import Columns, Fresh, Head, Known, Leaf, Made, Number, Parts, Picked, Position, Rows, Same, Scalar
@@ -412,15 +411,7 @@ METHODS = {
 }  # fmt: skip
 
 
-COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
-    "!=": operator.ne, "==": operator.eq, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
-
-
-OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    **COMPARISONS,
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
-}  # fmt: skip
+OPERATORS = {sign: SIGNS[sign] for sign in ("+", "-", "*", "/", *COMPARISONS)}
 
 
 def counts(expression: Expression) -> bool:

@@ -10,7 +10,7 @@ pieces.py  rows of the samples
 """
 
 from .inputs import Input
-from .leaf import AnyLength, Leaf
+from .leaf import AnyLength, Leaf, keys_of
 from .node import Computed, in_lists
 
-__all__ = ["AnyLength", "Computed", "Input", "Leaf", "in_lists"]
+__all__ = ["AnyLength", "Computed", "Input", "Leaf", "in_lists", "keys_of"]

@@ -13,6 +13,7 @@ import torch
 
 from ....arrays.file_array import contiguous
 from ...bytecode import (
+    IN_PLACE,
     Attribute,
     Binary,
     Call,
@@ -32,13 +33,11 @@ from ...bytecode import (
     Spread,
     Unary,
     UnreadableError,
-    parts_of,
 )
 from ...originals import is_original
 from ...rows import DIMENSIONS_MAX
 from ..ahead import Ahead, Laid, TextsAhead
 from ..arithmetic import (
-    IN_PLACE,
     OPERATORS,
     Arithmetic,
     Value,
@@ -145,7 +144,7 @@ class Leaf:
         return self._viewed(base, base.array, INDEX, ())
 
     def _compiled(self, expression: Expression) -> Any:
-        if not any(isinstance(part, Index | Call | Binary | Unary | Display | Part) for part in parts_of(expression)):
+        if not expression.has(Index, Call, Binary, Unary, Display, Part):
             try:
                 return Value(self._constant(expression), constant=True)
             except UnreadableError:
@@ -301,7 +300,7 @@ class Leaf:
                 return self._node.uses.changes_alone(of) and self.is_new(of.left)
             case Either(then=then, otherwise=otherwise):
                 return self._node.uses.is_one_of(of) and self.is_new(then) and self.is_new(otherwise)
-            case Item(key=key) if self._places(_keys(key)) is not None:
+            case Item(key=key) if self._places(keys_of(key)) is not None:
                 return True
         return self._node.makes_anew(of)
 
@@ -543,8 +542,8 @@ class Leaf:
     # Items
 
     def _item(self, owner: Expression, key: Expression) -> Any:
-        keys = _keys(key)
-        if not any(isinstance(part, Index | Call | Binary) for part in parts_of(owner)) or self._node.is_stored(owner):
+        keys = keys_of(key)
+        if not owner.has(Index, Call, Binary) or self._node.is_stored(owner):
             if not any(self._depends(each) for each in keys):
                 return Value(self._arithmetic_of_constant(owner, keys), constant=True)
             first = self._node.record(owner)
@@ -610,14 +609,15 @@ class Leaf:
         return self._arithmetic.taken(function, value, axis, places)
 
     def _arithmetic_of_constant(self, owner: Expression, keys: list[Expression]) -> Any:
-        whole = self.value(owner) if _is_worked_out(owner) else Value(self._constant(owner), constant=True)
+        worked_out = owner.has(Binary, Call, Unary, Display, Part)
+        whole = self.value(owner) if worked_out else Value(self._constant(owner), constant=True)
         at = [self._key(each) for each in keys]
         if not kind_of(whole.sample) and type(whole.sample) not in (tuple, list, torch.Size, dict):
             raise UnreadableError("takes items of what is no array")
         return self._arithmetic.done(lambda value: value[tuple(at) if len(at) > 1 else at[0]], [whole])
 
     def _depends(self, key: Expression) -> bool:
-        return any(isinstance(part, Index) for part in parts_of(key))
+        return key.has(Index)
 
     def _key(self, key: Expression) -> Any:
         """A constant that items are taken by."""
@@ -820,7 +820,7 @@ class AnyLength:
     one: Value | None = None
 
 
-def _keys(key: Expression) -> list[Expression]:
+def keys_of(key: Expression) -> list[Expression]:
     """What whole[key] takes along each axis."""
     return list(key.items) if isinstance(key, Display) and key.kind is tuple else [key]
 
@@ -844,7 +844,3 @@ def _looked_up(item: Expression, member: Expression) -> tuple[Expression, int | 
 
 def _dtype_name(array: Any) -> str:
     return str(array.dtype).removeprefix("torch.")
-
-
-def _is_worked_out(expression: Expression) -> bool:
-    return any(isinstance(part, Binary | Call | Unary | Display | Part) for part in parts_of(expression))

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from ...bytecode import (
+    IN_PLACE,
     Attribute,
     Binary,
     Call,
@@ -23,17 +24,12 @@ from ...bytecode import (
     Unary,
     UnreadableError,
     Uses,
-    parts_of,
 )
 from ...collation import Lists
 from ...refusal import RefusalError
 from ...structure import Structure
 from ..ahead import Ahead, Laid, NumbersAhead, TextAhead, TextsAhead
-from ..arithmetic import (
-    IN_PLACE,
-    Value,
-    kind_of,
-)
+from ..arithmetic import Value, kind_of
 from ..array_files import FilesAhead, NpyAhead, Sounds, WavAhead
 from ..bases import Base, Records
 from ..functions import copies, is_filled
@@ -187,7 +183,7 @@ class Computed(Node):
 
     def _text(self, given: Expression) -> TextAhead | None:
         """A text that is given as it is; None where it is none that is worked out ahead."""
-        if not any(isinstance(part, Index) for part in parts_of(given)):
+        if not given.has(Index):
             return None
         try:
             text = self._worked_ahead((str, given), lambda: TextAhead(self.own, given, self._most))

@@ -37,7 +37,6 @@ from ...bytecode import (
     Text,
     Unary,
     UnreadableError,
-    parts_of,
 )
 from ...harmless import CHANGERS, FUNCTIONS, NAMES, PLAIN
 from ...look import is_a
@@ -155,9 +154,9 @@ class _Maker:
             return _same(of.value)
         if isinstance(of, Either):
             return self.of(self._compiler.way_of(of))
-        if not any(isinstance(part, _DIFFERING | _BUILT) for part in parts_of(of)):
+        if not of.has(_DIFFERING, _BUILT):
             return self._fixed(of)
-        if any(isinstance(part, Index) for part in parts_of(of)):
+        if of.has(Index):
             with suppress(UnreadableError, ArithmeticError, LookupError, TypeError, ValueError):
                 return self._leaf(of)
         make, key = self._made(of), id(of)
@@ -194,7 +193,7 @@ class _Maker:
         try:
             return self.of(of)
         except UnreadableError:
-            if any(isinstance(part, _DIFFERING) for part in parts_of(of)):
+            if of.has(_DIFFERING):
                 raise
             return self._fixed(of, any_kind=True)
 

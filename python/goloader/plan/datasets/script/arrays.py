@@ -18,6 +18,7 @@ import numpy as np
 import torch
 
 from .... import _steps
+from ... import bytecode
 from ...augments import Steps
 from ...bytecode import COMPARISONS, SIGNS, Attribute, Call, Constant, Display, Expression, Name, UnreadableError
 from ...originals import behind, is_original
@@ -33,9 +34,7 @@ if TYPE_CHECKING:
 Row = Callable[["Compiler", Picture, dict[str, Expression]], Picture]
 
 ARITHMETIC = {sign: SIGNS[sign] for sign in ("+", "-", "*", "/", "&", "|", *COMPARISONS)}
-IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
-    "+=": operator.iadd, "-=": operator.isub, "*=": operator.imul, "/=": operator.itruediv,
-}  # fmt: skip
+IN_PLACE = {sign: bytecode.IN_PLACE[sign] for sign in ("+=", "-=", "*=", "/=")}
 
 
 def _of_copy(change: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

@@ -124,7 +124,7 @@ class ScriptCode(OwnCode):
         known = [self.if_seen(each) for each in others if not isinstance(each, Display | Extended | Mapping)]
         if len(receivers) > 1 or callee.defaults or callee.function.__code__.co_name.startswith("<"):
             return False
-        if any(isinstance(part, Inner) for each in others for part in parts_of(each)):
+        if any(each.has(Inner) for each in others):
             return False
         try:
             receiver = receivers[0] if receivers else None
@@ -161,7 +161,7 @@ class ScriptCode(OwnCode):
                 self.if_seen(function) is torch.stack
             ):
                 return len(items)
-        if not any(isinstance(part, Index) for part in parts_of(of)):
+        if not of.has(Index):
             return 0
         if of not in self._counts:
             self._counts[of] = 0
@@ -262,10 +262,9 @@ class ScriptCode(OwnCode):
                 of_others = all(any(each is kind for kind in NO_IMAGES) for each in asked)
                 if called is (isinstance if kinds else torch.is_tensor) and of_others:
                     return False
-            case Call(function=Name(name="isinstance" | "hasattr"), arguments=(Item() | Part() as of, _)) if any(
-                isinstance(part, Index) for part in parts_of(of)
-            ):
-                return self._same_for_all(condition)
+            case Call(function=Name(name="isinstance" | "hasattr"), arguments=(Item() | Part() as of, _)):
+                if of.has(Index):
+                    return self._same_for_all(condition)
         return super()._outcome(condition)
 
     def _same_for_all(self, condition: Expression) -> bool | None:
@@ -449,7 +448,7 @@ class ScriptCode(OwnCode):
         """Which place an item of a list of things is at, if that is drawn, and the things."""
         if not isinstance(item.key, Drawn | Chosen | Binary | Call | Either):
             return None
-        if not any(isinstance(part, Drawn | Chosen) for part in parts_of(item.key)):
+        if not item.key.has(Drawn, Chosen):
             return None
         items = self._things_of(item.owner)
         return None if items is None else (Call(_INDEX, (item.key,)), items)

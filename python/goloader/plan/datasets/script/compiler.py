@@ -355,8 +355,12 @@ class Compiler:
 
     def within(self, row: Number, length: int) -> None:
         """A place is in a list; another, and one that is counted from behind, is left to the user's code."""
-        for outside in (["<", row.json, 0], ["<=", length, row.json]):
-            self.into.append({"do": "if", "condition": outside, "then": [{"do": "fail"}], "else": []})
+        self.check(["<=", 0, row.json], ["<", row.json, length])
+
+    def check(self, *holds: Any) -> None:
+        """What does not hold for a sample leaves it to the user's code."""
+        for each in holds:
+            self.into.append({"do": "if", "condition": each, "then": [], "else": [{"do": "fail"}]})
 
     def _fail(self) -> None:
         self.into.append({"do": "fail"})
@@ -545,9 +549,14 @@ class Compiler:
     def equal(self, one: Number, other: Number) -> None:
         """Two numbers are equal; others are left to the user's code."""
         if one.json != other.json:
-            self.into.append(
-                {"do": "if", "condition": ["==", one.json, other.json], "then": [], "else": [{"do": "fail"}]}
-            )
+            self.check(["==", one.json, other.json])
+
+    def on_sides(self, sides: tuple[list[Any], list[Any]], then: Number, otherwise: Number) -> Number:
+        """A number that is one of two of a kind, on the two sides of a branch."""
+        register = self.register(numbers.register_of(then.kind))
+        for side, value in zip(sides, (then, otherwise), strict=True):
+            side.append({"do": "let", "number": register, "value": value.json})
+        return Number(["number", register], then.kind)
 
     def either(self, condition: Number, then: Number, otherwise: Number) -> Number:
         """One of two numbers of a type."""

@@ -21,6 +21,7 @@ import numpy as np
 import torch
 
 from ...bytecode import (
+    IN_PLACE,
     NONE,
     Attribute,
     Binary,
@@ -39,10 +40,10 @@ from ...bytecode import (
     parts_of,
 )
 from ...rows import Field
-from ..arithmetic import IN_PLACE, Value, kind_of
+from ..arithmetic import Value, kind_of
 from ..array_files import WavAhead
 from ..bases import Base, like
-from ..computed import AnyLength, Computed
+from ..computed import AnyLength, Computed, keys_of
 from ..sounds import reader_of
 from . import numbers
 from .numbers import Number, Vector
@@ -165,7 +166,7 @@ class Crops(Computed):
         return self._several[id(of)][1]
 
     def _apart(self, of: Item) -> Expression:
-        keys = _keys(of.key)
+        keys = keys_of(of.key)
         if len(keys) > 1 and not isinstance(keys[0], Display) and varies(keys[0]) and self._array(of.owner) is not None:
             return Item(Item(of.owner, keys[0]), _key(keys[1:]))
         moving = [n for n, key in enumerate(keys) if isinstance(key, Display) and varies(key)]
@@ -233,11 +234,6 @@ class Crops(Computed):
             return None
         self.c.account(of)
         return numbers.constant(value.sample)
-
-    def check(self, *holds: Any) -> None:
-        """What does not hold for a sample leaves it to the user's code."""
-        for each in holds:
-            self.c.into.append({"do": "if", "condition": each, "then": [], "else": [{"do": "fail"}]})
 
     def shape(self, of: Expression) -> tuple[int, ...] | None:
         """A size, an int or several, that is the same for all samples; None for another."""
@@ -351,13 +347,8 @@ class Crops(Computed):
             raise UnreadableError(f"takes one of two arrays: {of}", of)
         both = []
         for ours, theirs in zip(*values, strict=True):
-            if ours.json == theirs.json and ours.is_constant:
-                both.append(ours)
-                continue
-            register = c.register("int")
-            for side, value in zip(sides, (ours, theirs), strict=True):
-                side.append({"do": "let", "number": register, "value": value.json})
-            both.append(Number(["number", register], "int"))
+            same = ours.json == theirs.json and ours.is_constant
+            both.append(ours if same else c.on_sides(sides, ours, theirs))
         lengths = {each.length for each in found} - {None}
         length = lengths.pop() if len(lengths) == 1 else None
         return replace(one, start=both[0], extent=both[1], length=length, padded=one.padded or other.padded)
@@ -369,7 +360,7 @@ class Crops(Computed):
         if any(each is not None and each.kind not in _ENDS for each in ends):
             raise UnreadableError("takes items by numbers that are no integers")
         if crop.length is not None and all(each is None or each.is_constant for each in ends):
-            self.check(["==", crop.extent.json, crop.length])
+            c.check(["==", crop.extent.json, crop.length])
             low, high, _ = slice(*(each and each.value for each in ends)).indices(crop.length)
             begin, end = Number(low, "int"), Number(max(low, high), "int")
         else:
@@ -380,7 +371,7 @@ class Crops(Computed):
             case Binary(operator="+", left=left, right=right) if length is None:
                 length = self._added(first, left, right)
         extent = c.sure(numbers.binary("-", end, begin))
-        self.check(["<=", 0, begin.json], ["<=", begin.json, end.json], ["<=", end.json, crop.extent.json])
+        c.check(["<=", 0, begin.json], ["<=", begin.json, end.json], ["<=", end.json, crop.extent.json])
         start = c.sure(numbers.binary("+", crop.start, begin))
         return replace(crop, start=start, extent=extent, length=length)
 
@@ -420,7 +411,7 @@ class Crops(Computed):
         extent = c.sure(numbers.binary("+", crop.extent, count))
         reached = numbers.binary("+", crop.start, crop.extent)
         everything = crop.whole.extent(self, crop.base_axis)
-        self.check(["<=", 0, count.json], ["<=", everything.json, reached.json])
+        c.check(["<=", 0, count.json], ["<=", everything.json, reached.json])
         return replace(crop, extent=extent, length=length, padded=True)
 
     # What samples are given
@@ -450,7 +441,7 @@ class Crops(Computed):
             with suppress(UnreadableError):
                 self.c.number(of)
                 return None
-            if not sound and not any(isinstance(part, Drawn | Either) for part in parts_of(of)):
+            if not sound and not of.has(Drawn, Either):
                 return None
             raise
         self.c.account(of)
@@ -524,10 +515,10 @@ class Crops(Computed):
             return c.let(begin.json, "int")
         assert crop.length is not None
         everything = whole.extent(self, crop.base_axis)
-        self.check(["==", crop.extent.json, crop.length], ["<", crop.start.json, everything.json])
+        c.check(["==", crop.extent.json, crop.length], ["<", crop.start.json, everything.json])
         if not crop.padded:
             end = numbers.binary("+", crop.start, crop.extent)
-            self.check(["<=", end.json, everything.json])
+            c.check(["<=", end.json, everything.json])
         step = Number(whole.strides[crop.base_axis] // whole.unit, "int")
         return c.let(numbers.binary("+", begin, numbers.binary("*", crop.start, step)).json, "int")
 
@@ -535,10 +526,6 @@ class Crops(Computed):
 _ARRAYS = (np.ndarray, np.memmap, torch.Tensor)
 # Axes along which parts are looked for.
 _AXES_MAX = 4
-
-
-def _keys(key: Expression) -> list[Expression]:
-    return list(key.items) if isinstance(key, Display) and key.kind is tuple else [key]
 
 
 def _key(keys: list[Expression]) -> Expression:
@@ -562,7 +549,7 @@ def _is_none(of: Expression) -> bool:
 
 def _slice_in(key: Expression) -> tuple[int, tuple[Expression, Expression]] | None:
     """The axis along which items are taken by a slice, all of the others being taken whole, and its ends."""
-    keys = _keys(key)
+    keys = keys_of(key)
     behind = isinstance(keys[0], Constant) and keys[0].value is ...
     found = None
     for at, each in enumerate(keys[1:], 1 - len(keys)) if behind else enumerate(keys):

@@ -229,7 +229,7 @@ def _moved(c: Compiler, kind: str, ends: Sequence[Expression | None]) -> tuple[N
     if kind == "uniform":
         return shift, _width(c, shift, other)
     if not other.is_constant:
-        c.into.append({"do": "if", "condition": ["<", 0, other.json], "then": [], "else": [{"do": "fail"}]})
+        c.check(["<", 0, other.json])
     elif math.copysign(1.0, other.value) < 0:
         raise UnreadableError(f"draws by a deviation of {other.value}")
     return shift, other
@@ -239,8 +239,7 @@ def _width(c: Compiler, low: Number, high: Number) -> Number:
     """Of numpy's uniform: one that is not finite is numpy's error."""
     width = c.sure(numbers.binary("-", high, low))
     if not width.is_constant:
-        for end in (["<=", width.json, sys.float_info.max], ["<=", -sys.float_info.max, width.json]):
-            c.into.append({"do": "if", "condition": end, "then": [], "else": [{"do": "fail"}]})
+        c.check(["<=", width.json, sys.float_info.max], ["<=", -sys.float_info.max, width.json])
     return width
 
 

@@ -112,9 +112,7 @@ def _pad_of(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
         raise UnreadableError(f"pads by {len(sides)} numbers")
     left, top, right, bottom = (sides * 4)[:4] if len(sides) < 4 else sides
     fill: Any = c.constant(given["fill"]) if "fill" in given else 0
-    values = list(fill) if type(fill) in (list, tuple) else [fill or 0]
-    if not all(type(each) is int and 0 <= each <= 255 for each in values) or len(values) not in (1, p.channels):
-        raise UnreadableError(f"fills a border with {fill!r}")
+    values = _filled(p, fill if type(fill) in (list, tuple) else fill or 0)
     step = {"op": "pad_to", "left": left.json, "top": top.json, "right": right.json, "bottom": bottom.json,
             "fill": values, "padding_mode": "constant"}  # fmt: skip
     return c.apply(p, [step], ("pillow.expand",))

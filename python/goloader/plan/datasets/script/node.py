@@ -388,10 +388,6 @@ class Scripts(Samples):
         self.index = column.index
         self.tried = True
 
-    @property
-    def files(self) -> Files | None:
-        return self.part.files  # type: ignore[no-any-return]
-
     def versions(self) -> tuple[int, ...]:
         return versions_of(self.part.fields)
 

@@ -269,10 +269,7 @@ def _number_of_two(c: Compiler, of: Either) -> Number:
         kind = values[0].kind
         if kind != values[1].kind or kind not in (*numbers.PYTHON, "numpy"):
             raise UnreadableError(f"has numbers of several types in one place: {of}", of)
-        register = c.register(numbers.register_of(values[0].kind))
-        for side, value in zip(sides, values, strict=True):
-            side.append({"do": "let", "number": register, "value": value.json})
-        c.of_two[of] = Number(["number", register], values[0].kind)
+        c.of_two[of] = c.on_sides(sides, *values)
     found = c.of_two[of]
     assert isinstance(found, Number)
     return found

@@ -26,7 +26,6 @@ from ...bytecode import (
     Item,
     Name,
     UnreadableError,
-    parts_of,
 )
 from ...rows import Array, Field, View
 from ..ahead import Ahead
@@ -60,7 +59,7 @@ class All(Expression):
 
 def varies(of: Expression) -> bool:
     """Whether it may differ from sample to sample."""
-    return any(isinstance(part, Index | Drawn | Either | Place) for part in parts_of(of))
+    return of.has(Index, Drawn, Either, Place)
 
 
 @dataclass(frozen=True)
@@ -108,7 +107,7 @@ class Whole:
         row = c.number(self.key)
         if row.kind not in numbers.PLACES:
             raise UnreadableError(f"takes rows by {self.key}", self.key)
-        crops.check(["<=", 0, row.json], ["<", row.json, len(self.base.piece)])
+        c.within(row, len(self.base.piece))
         return row
 
     def extent(self, crops: Crops, axis: int) -> Number:
