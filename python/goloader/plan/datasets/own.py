@@ -301,13 +301,15 @@ class OwnCode(Code):
             case Attribute(owner=owner, name=name):
                 return _attribute(self.value(owner), name, expression)
             case Item(owner=owner, key=key):
-                whole, at = self.value(owner), self.told(key)
-                if type(whole) is dict and type(at) in _SCALARS and at in whole:
-                    return whole[at]
-                if type(whole) in (list, tuple) and type(at) is int and -len(whole) <= at < len(whole):
-                    return whole[at]
-                if isinstance(whole, Group) and type(at) is str:
-                    return whole[at]
+                whole = self.value(owner)
+                with suppress(UnreadableError):
+                    at = self.told(key)
+                    if type(whole) is dict and type(at) in _SCALARS and at in whole:
+                        return whole[at]
+                    if type(whole) in (list, tuple) and type(at) is int and -len(whole) <= at < len(whole):
+                        return whole[at]
+                    if isinstance(whole, Group) and type(at) is str:
+                        return whole[at]
             case Call(function=Attribute(owner=owner, name="get"), arguments=(Constant() as key, *other), options=()):
                 whole = self.value(owner)
                 if type(whole) is dict and len(other) <= 1:
