@@ -64,7 +64,7 @@ class Ahead:
             self.values = self._work_out(range(count))
             for kind in set(map(type, self.values)) - {*kinds}:
                 raise UnreadableError(f"uses {place}, a {kind.__qualname__}", place)
-        self._sources = Sources(self.columns.sources)
+        self._sources = None if self.kept else Sources(self.columns.sources)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -81,7 +81,7 @@ class Ahead:
     def unchanged(self, at: Indices | None) -> bool:
         """True if the values of these indices, or of all, are the same."""
         if at is None:
-            if self._sources.stands():
+            if self._sources is not None and self._sources.stands():
                 return True
             at = np.arange(len(self), dtype=np.int64)
         rows = at[at < len(self)].tolist()
