@@ -147,6 +147,32 @@ class Marked(Over):
         return marks
 
 
+class Counted(Over):
+    """With numbers that are the same for all samples."""
+
+    x: Any
+    y: Any
+
+    def __getitem__(self, i: int) -> Any:
+        places = torch.arange(4)
+        places[self.y[i]] = 9
+        return self.x[i] + torch.arange(1, 7, 2), places, torch.eye(3), np.eye(4)[2] * self.y[i]
+
+
+class Rounded(Over):
+    """Floats of torch.arange are rounded as its threads take them."""
+
+    def __getitem__(self, i: int) -> Any:
+        return torch.arange(0, 1, 0.1)
+
+
+@WORKERS
+def test_arrays_that_are_the_same_for_all_samples(num_workers: int) -> None:
+    dataset = Counted(x=torch.rand(12, 3), y=[k % 4 for k in range(12)], length=12)
+    for native, each in ((False, Rounded(length=12)), (True, dataset)):
+        check(Program(loader_of(each, batch_size=5, shuffle=True, num_workers=num_workers)), native=native)
+
+
 def test_samples_left_to_code_are_of_what_was_changed_elsewhere() -> None:
     made = []
     for kind in (goloader.DataLoader, DataLoader):

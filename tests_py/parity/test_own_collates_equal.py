@@ -248,6 +248,11 @@ def of_arrays(batch: Any) -> Any:
     return x, torch.from_numpy(np.array([b[1] for b in batch])), torch.stack([torch.tensor(b[0]) for b in batch])
 
 
+def as_tensors(batch: Any) -> Any:
+    x = torch.stack([torch.from_numpy(b[0]) for b in batch])
+    return {"x": x, "y": torch.tensor([b[1] for b in batch]), "all": torch.cat([torch.as_tensor(b[0]) for b in batch])}
+
+
 def of_numbers(batch: Any) -> Any:
     return default_collate(batch), [b[1] for b in batch], torch.stack([torch.tensor(b[1] + 1) for b in batch])
 
@@ -282,7 +287,7 @@ COLLATES: dict[str, tuple[Callable[[], Any], list[Any]]] = {
     ),
     "names": (Named, [features, spectrograms, joined, floats]),
     "tensors": (tensors, [stacked, stacked_zip, every, default_first, concatenated, reshaped, by_numpy]),
-    "rows": (Rows, [of_arrays, of_numbers]),
+    "rows": (Rows, [of_arrays, of_numbers, as_tensors]),
 }  # fmt: skip
 CASES = [(name, number) for name, (_, collates) in COLLATES.items() for number in range(len(collates))]
 
@@ -661,6 +666,8 @@ class Ordered(data.Dataset[Any]):
 
     def __init__(self) -> None:
         self.array = np.random.default_rng(0).random((COUNT, 4, 5, 3), np.float32)
+        self.read = self.array.copy()
+        self.read.flags.writeable = False
         self.frames = torch.rand(COUNT, 2, 4, 5, 3)
         self.number = torch.arange(COUNT) / 2
         self.complex = torch.arange(COUNT).to(torch.complex64)
@@ -671,6 +678,7 @@ class Ordered(data.Dataset[Any]):
 
 ORDERED = {
     "an array": lambda self, index: self.array[index].transpose(2, 0, 1),
+    "an array that nobody writes into": lambda self, index: self.read[index],
     "pixels": lambda self, index: torch.from_numpy(self.array[index]).permute(2, 0, 1),
     "frames": lambda self, index: self.frames[index].permute(0, 3, 1, 2),
     "a number": lambda self, index: self.number[index],
@@ -685,6 +693,11 @@ ORDERED = {
         ("an array", "np.array([x for x in batch])", True),
         ("an array", "np.stack([x for x in batch])", False),
         ("an array", "torch.from_numpy(np.stack([x for x in batch]))", False),
+        ("an array", "torch.stack([torch.from_numpy(x) for x in batch])", True),
+        ("an array", "torch.cat([torch.as_tensor(x).unsqueeze(0) for x in batch])", True),
+        ("an array that nobody writes into", "torch.stack([torch.tensor(x) for x in batch])", True),
+        ("an array that nobody writes into", "torch.stack([torch.from_numpy(x) for x in batch])", False),  # it warns
+        ("an array that nobody writes into", "torch.stack([torch.as_tensor(x) for x in batch])", False),
         ("pixels", "torch.stack([x for x in batch])", True),
         ("pixels", "default_collate([x for x in batch])", True),
         ("pixels", "torch.cat([x.unsqueeze(0) for x in batch])", True),

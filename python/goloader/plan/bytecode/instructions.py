@@ -228,7 +228,7 @@ def map_add(machine: Machine, instruction: Instruction) -> None:
     made = machine.stack[at]
     if machine.samples or not isinstance(made, Mapping):
         raise UnreadableError("adds to what is no dict of its own")
-    machine.stack[at] = with_item(made, value_of(name), item)
+    machine.stack[at] = with_item(made, machine.key(name), item)
 
 
 def dict_update(machine: Machine, instruction: Instruction) -> None:
@@ -259,9 +259,9 @@ def store_item(machine: Machine, instruction: Instruction) -> None:
     if machine.reader.draws is not None and machine.loop is None and not is_made(made):
         machine.reader.add(Stored(made, name, item), machine.place)
         return
-    if not isinstance(made, Mapping) or not isinstance(name, Constant):
+    if not isinstance(made, Mapping):
         raise UnreadableError(f"sets {made}[{name}]")
-    machine.change(made, with_item(made, name.value, item))
+    machine.change(made, with_item(made, machine.key(name), item))
 
 
 def call_with_names(machine: Machine, instruction: Instruction) -> None:
@@ -473,7 +473,7 @@ def list_to_tuple(machine: Machine, instruction: Instruction) -> None:
 
 def build_map(machine: Machine, instruction: Instruction) -> None:
     items = machine.pop(2 * instruction.argval)
-    _map(machine, list(map(value_of, items[::2])), items[1::2])
+    _map(machine, list(map(machine.key, items[::2])), items[1::2])
 
 
 def build_const_key_map(machine: Machine, instruction: Instruction) -> None:

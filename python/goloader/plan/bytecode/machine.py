@@ -43,6 +43,7 @@ from .expressions import (
     Member,
     Name,
     Spread,
+    Text,
     Through,
     Unary,
     Unknown,
@@ -774,6 +775,18 @@ class Machine:
             raise _Fork(condition) from None
         self.reader.conditions.append((condition, outcome))
         return outcome
+
+    def key(self, of: Expression) -> Any:
+        """The key of a dict that something is, the same for every index. Raises UnreadableError."""
+        if isinstance(of, Constant):
+            return of.value
+        known = self.reader.told(of)
+        self.reader.through += parts_of(of)
+        conditions = [(of, known)]
+        if type(known) is int:  # which True equals, too
+            conditions.append((Text((of,)), str(known)))
+        self.reader.conditions += ((Binary("==", one, as_constant(other)), True) for one, other in conditions)
+        return known
 
     def _made_outcome(self, condition: Expression) -> bool | None:
         """How a condition comes out that goes by what is in a list, tuple or dict that was made here."""

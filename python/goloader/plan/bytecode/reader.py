@@ -63,9 +63,10 @@ class Reader:
     listed  of an item of a list of things, at a place that is drawn: which place that is as an int, and the things
     apart   whether a function that cannot be read through may be called as it is: then its call is Apart
     count   how many items a list or tuple has that differs with the index, the same for every index; 0 for others
+    told    what a text or a number is that code makes of what is the same for every index, for keys of dicts
     turns   with draws: whether one turn is read of a loop over what differs with the index, how many there may be
 
-    decide, callee and value may raise UnreadableError for what they cannot tell.
+    decide, callee, value and told may raise UnreadableError for what they cannot tell.
     """
 
     decide: Callable[[Expression], bool]
@@ -79,6 +80,7 @@ class Reader:
     apart: Callable[[Expression, Callee], bool] = lambda expression, callee: False
     count: Callable[[Expression], int] = lambda expression: 0
     turns: Callable[[], bool] = lambda: False
+    told: Callable[[Expression], Any] = _unknown
 
     def __post_init__(self) -> None:
         self.kept: dict[Expression, Expression] = {}  # attributes that were set, and to what

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ import torch
 
 from ..bytecode import Expression, UnreadableError
 from ..rows import Array
-from .bases import Numbers, fit, why_not_numbers
+from .bases import Base, Numbers, fit, why_not_numbers
 from .columns import Columns
 from .integers import Integers
 from .own import ERRORS, ListItems, OwnCode, length_of
@@ -34,13 +35,14 @@ class Ahead:
     place     the expression
     columns   that work it out
     values    these
+    kept      they are the dataset's own, which it gives again
     axis      along which they differ, and
     lengths   [values] int64, their extents there; None where they are alike, or are no arrays
     """
 
     axis: int | None = None
     lengths: Indices | None = None
-    is_list, in_lists, stored = True, False, None
+    is_list, in_lists, stored, kept = True, False, None, False
     first: Any
     # As an array that has the items' layout; None where they differ in length.
     array: Any = None
@@ -62,7 +64,7 @@ class Ahead:
             self.values = self._work_out(range(count))
             for kind in set(map(type, self.values)) - {*kinds}:
                 raise UnreadableError(f"uses {place}, a {kind.__qualname__}", place)
-        self._sources = Sources(self.columns.sources)
+        self._sources = None if self.kept else Sources(self.columns.sources)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -79,7 +81,7 @@ class Ahead:
     def unchanged(self, at: Indices | None) -> bool:
         """True if the values of these indices, or of all, are the same."""
         if at is None:
-            if self._sources.stands():
+            if self._sources is not None and self._sources.stands():
                 return True
             at = np.arange(len(self), dtype=np.int64)
         rows = at[at < len(self)].tolist()
@@ -106,6 +108,28 @@ class NumbersAhead(Ahead):
 
 
 _NUMBERS = (int, float, bool, np.int64, np.int32, np.int16, np.int8, np.uint8, np.float32, np.float64)
+
+
+class ArraysAhead(Ahead):
+    """Tensors, or numpy arrays, that the dataset has, as in a dict by their names."""
+
+    in_lists = kept = True
+
+    def __init__(self, own: OwnCode | ListItems, place: Expression, most: int | None = None) -> None:
+        super().__init__(own, place, (torch.Tensor, np.ndarray), most)
+        self.values = [*self.values]
+        listed = Base(place, self.values)
+        self.piece, self.array, self.first = listed.piece, listed.array, listed.first
+
+    def unchanged(self, at: Indices | None) -> bool:
+        """True if they are the same objects, and lie where they did: what is in them is read for each batch."""
+        at = np.arange(len(self), dtype=np.int64) if at is None else at[at < len(self)]
+        rows = at.tolist()
+        try:
+            same = all(map(is_, self._work_out(rows), map(self.values.__getitem__, rows)))
+        except UnreadableError:
+            return False
+        return same and bool(self.piece.unchanged(self.values, at))
 
 
 class Rows:

@@ -85,6 +85,7 @@ _FUNCTIONS: dict[Any, tuple[type, ...]] = {
     os.fspath: PATHS,
     **dict.fromkeys((fetched.object_of, fetched.object_at, fetched.object_named, fetched.page_of), (str,)),
     **dict.fromkeys((databases.member_of, databases.value_of), (str, bytes)),
+    **dict.fromkeys((abs, max, min), INTS),
     bool: (*_PLAIN, *_WHOLES),
     len: (*TEXTS, *_WHOLES),
 }

@@ -108,11 +108,14 @@ def _one_hot(a: Arithmetic, function: Callable[..., Any], values: list[Any], opt
 
 
 def _filled(a: Arithmetic, function: Callable[..., Any], values: list[Any], options: dict[str, Any]) -> Value:
-    """zeros(size) and the like, and np.arange."""
+    """zeros(size) and the like, arange and eye."""
     _constants(values, options)
     if not {*options} <= {"dtype"}:
         raise UnreadableError("makes an array in another way")
-    return Value(a.done(function, values, options), constant=True)
+    made = a.done(function, values, options)
+    if function is torch.arange and made.is_floating_point():  # how floats are rounded is up to its threads
+        raise UnreadableError("makes floats by torch.arange")
+    return Value(made, constant=True)
 
 
 def is_filled(called: Any) -> bool:
@@ -159,8 +162,7 @@ _RULES: list[tuple[Any, Rule]] = [
         for pair in _named(library, names, _binary(sign))
     ],
     (torch.nn.functional.one_hot, _one_hot),
-    *_named(torch, "zeros ones full", _filled),
-    *_named(np, "zeros ones full arange", _filled),
+    *[pair for library in (torch, np) for pair in _named(library, "zeros ones full arange eye", _filled)],
     *_reductions(np, "array", "sum mean std var max amax min amin argmax argmin"),
     *_reductions(np.linalg, "array", "norm"),
     *_reductions(torch, "tensor", "sum mean std var max amax min amin argmax argmin"),

@@ -19,6 +19,7 @@ from torch.utils.data import Dataset
 
 from ..bytecode import (
     COMPARISONS,
+    SIGNS,
     Attribute,
     Binary,
     Call,
@@ -35,6 +36,7 @@ from ..bytecode import (
     Name,
     Reader,
     Reading,
+    Text,
     UnreadableError,
     extent_of,
 )
@@ -166,7 +168,7 @@ class OwnCode(Code):
             raise self.unread(error) from None
 
     def _reading(self) -> Reading:
-        reader = Reader(self._decide, self._callee, self.means, keeps=self._keeps)
+        reader = Reader(self._decide, self._callee, self.means, keeps=self._keeps, told=self.told)
         return reader.read(self._function, self.arguments)
 
     def _keeps(self, attribute: Attribute, value: Expression) -> bool:
@@ -297,14 +299,16 @@ class OwnCode(Code):
                 return sys.modules[name]
             case Attribute(owner=owner, name=name):
                 return _attribute(self.value(owner), name, expression)
-            case Item(owner=owner, key=Constant() | Attribute() | Name() as key):
-                whole, at = self.value(owner), self.value(key)
-                if type(whole) is dict and type(at) in _SCALARS and at in whole:
-                    return whole[at]
-                if type(whole) in (list, tuple) and type(at) is int and -len(whole) <= at < len(whole):
-                    return whole[at]
-                if isinstance(whole, Group) and type(at) is str:
-                    return whole[at]
+            case Item(owner=owner, key=key):
+                whole = self.value(owner)
+                with suppress(UnreadableError):
+                    at = self.told(key)
+                    if type(whole) is dict and type(at) in _SCALARS and at in whole:
+                        return whole[at]
+                    if type(whole) in (list, tuple) and type(at) is int and -len(whole) <= at < len(whole):
+                        return whole[at]
+                    if isinstance(whole, Group) and type(at) is str:
+                        return whole[at]
             case Call(function=Attribute(owner=owner, name="get"), arguments=(Constant() as key, *other), options=()):
                 whole = self.value(owner)
                 if type(whole) is dict and len(other) <= 1:
@@ -458,7 +462,7 @@ class OwnCode(Code):
                 if type(one) is str and type(whole) in _CONTAINERS and set(map(type, whole)) <= {str}:
                     return (one in whole) is (operator == "in")
             case Binary(operator="==" | "!=" as operator, left=left, right=right):
-                one, other = self.known(left), self.known(right)
+                one, other = self.told(left), self.told(right)
                 if type(one) in _SCALARS and type(other) in _SCALARS:
                     return (one == other) is (operator == "==")
             case Binary(operator="<" | "<=" | ">" | ">=" as operator, left=left, right=right):
@@ -482,6 +486,17 @@ class OwnCode(Code):
             case _:
                 return _truth(self.value(condition))
         return None
+
+    def told(self, expression: Expression) -> Any:
+        """As known, also of texts and numbers that code makes of others. Raises UnreadableError."""
+        match expression:
+            case Text(parts=parts) if {*map(type, told := [*map(self.told, parts)])} <= {str, int}:
+                return "".join(map(str, told))
+            case Binary(operator="+" | "-" | "*" as sign, left=left, right=right):
+                one, other = self.told(left), self.told(right)
+                if type(one) is type(other) is int or (sign == "+" and type(one) is type(other) is str):
+                    return SIGNS[sign](one, other)
+        return self.known(expression)
 
     def known(self, expression: Expression) -> Any:
         """As value, also of what code makes of such values: a tuple, a float of a text. Raises UnreadableError."""

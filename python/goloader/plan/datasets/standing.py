@@ -24,7 +24,9 @@ from ..bytecode import (
     Item,
     Itself,
     Name,
+    Text,
     extent_of,
+    own_parts,
     parts_of,
 )
 from ..look import in_class, parents
@@ -109,8 +111,8 @@ class Standing:
                 if type(module) is not ModuleType:
                     raise LookupError(f"{part} is not of a module")
                 self._variables.append((vars(module), name, vars(module).get(name, _ABSENT)))
-            case Item(owner=owner, key=Constant(value=key)):
-                whole = self._value(owner)
+            case Item(owner=owner, key=Constant() | Item() as key_of):
+                whole, key = self._value(owner), self._value(key_of)
                 if type(whole) not in (dict, list, tuple):
                     raise LookupError(f"{part} is of a {type(whole).__qualname__}")
                 self._items.append((whole, key, whole[key]))
@@ -133,9 +135,9 @@ class Standing:
         match condition:
             case Binary(operator="is" | "is not", left=left, right=right):
                 sides = (left, right)
-            case Binary(operator="==" | "!=", left=Attribute(owner=Itself(), name=name), right=Constant() as right):
-                self._check_constant(name)
-                sides = (condition.left, right)
+            case Binary(operator="==" | "!=", left=left, right=Constant()):
+                self._note_told(left)
+                return
             case Attribute(owner=Itself(), name=name):
                 self._check_constant(name)
                 sides = (condition, condition)
@@ -147,6 +149,23 @@ class Standing:
                 raise LookupError(f"{condition} is more than a name or attribute")
         for part in chain.from_iterable(map(parts_of, sides)):
             self._note(part)
+
+    def _note_told(self, of: Expression) -> None:
+        """Notes what a text or a number is, which code may make of others."""
+        match of:
+            case Binary() | Text():
+                for part in own_parts(of):
+                    self._note_told(part)
+            case Attribute(owner=Itself(), name=name):
+                self._check_constant(name)
+                self._note(of)
+            case Item() if type(self._value(of)) in _CONSTANTS:
+                for part in parts_of(of):
+                    self._note(part)
+            case Constant():
+                pass
+            case _:
+                raise LookupError(f"{of} is more than a name or attribute")
 
     def _check_constant(self, name: str) -> None:
         if type(self._own.get(name, _ABSENT)) not in _CONSTANTS:

@@ -158,9 +158,9 @@ def _tensor(compiler: Compiler, call: Call, arguments: Any, options: Any) -> Any
     if isinstance(value, Number):
         return Scalar(value, tuple(known.items()))
     if isinstance(value, Leaf) and type(value.sample) is np.ndarray and not known and not value.listed:
-        if compiler.means(call.function) is not torch.tensor:  # others warn of arrays that cannot be written
-            return None
-        return replace(value, sample=torch.tensor(value.sample))
+        if compiler.means(call.function) is torch.tensor:
+            return replace(value, sample=torch.tensor(value.sample))
+        return _as_tensor(value)
     if isinstance(value, Leaf) and value.is_list and known in ({}, {"dtype": torch.int64}) and not value.listed:
         return value.as_tensor()
     item = value.item if isinstance(value, Rows) else None
@@ -170,6 +170,17 @@ def _tensor(compiler: Compiler, call: Call, arguments: Any, options: Any) -> Any
             raise UnreadableError(f"makes {dtype} of tensors of {item.sample.dtype}: {call}", call)
         return Made(lambda columns: torch.tensor(numbers.each(columns), dtype=dtype))
     return None
+
+
+@_of_one
+def _from_numpy(compiler: Compiler, call: Call, value: Any) -> Any:
+    array = isinstance(value, Leaf) and type(value.sample) is np.ndarray and not value.listed
+    return _as_tensor(value) if array else None
+
+
+def _as_tensor(leaf: Leaf) -> Leaf | None:
+    """An array as the tensor that has its memory; None where torch warns, of arrays that cannot be written."""
+    return replace(leaf, sample=torch.from_numpy(leaf.sample)) if leaf.sample.flags.writeable else None
 
 
 def _typed(compiler: Compiler, call: Call, arguments: Any, options: Any) -> Any:
@@ -379,6 +390,7 @@ RULES: dict[Any, _Rule] = {
     torch.cat: _cat,
     torch.concat: _cat,
     torch.empty: _sized,
+    torch.from_numpy: _from_numpy,
     torch.ones: _sized,
     torch.ones_like: _like,
     torch.sort: _sort,

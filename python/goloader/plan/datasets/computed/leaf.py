@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -114,7 +115,8 @@ class Leaf:
         if self.kind not in ("tensor", "array"):
             return frozenset()
         bases = [each.base for each in self.inputs if each.base is not None]
-        if self.constant or not all(isinstance(each, Ahead) or isinstance(each.piece, Numbers) for each in bases):
+        own = (each.kept if isinstance(each, Ahead) else not isinstance(each.piece, Numbers) for each in bases)
+        if self.constant or any(own):
             return None
         return frozenset(map(id, bases))
 
@@ -134,14 +136,14 @@ class Leaf:
         return self._known[expression]
 
     def _worked_out(self, expression: Expression) -> Value | None:
-        """What is the same number for an index each time, if it is known ahead."""
+        """What is the same number, or array, for an index each time, if it is known ahead."""
         if not isinstance(expression, Attribute | Binary | Call | Item | Part) or not self._depends(expression):
             return None
-        try:
-            base = self._node.worked_out(expression)
-        except UnreadableError:
-            return None
-        return self._viewed(base, base.array, INDEX, ())
+        makers = [self._node.worked_out, *([self._node.arrays] if isinstance(expression, Item) else [])]
+        for make in makers:
+            with suppress(UnreadableError):
+                return self._taken(make(expression), INDEX)
+        return None
 
     def _compiled(self, expression: Expression) -> Any:
         if not expression.has(Index, Call, Binary, Unary, Display, Part):
@@ -653,7 +655,7 @@ class Leaf:
             raise UnreadableError("takes an item that is not there") from None
         return self._record(record.place, (*record.path, key), record.rows, first)
 
-    def _taken(self, base: Base, rows: Integers) -> Value:
+    def _taken(self, base: Base | Ahead, rows: Integers) -> Value:
         """Items of a base."""
         if base.array is None:
             return self._of_any_length(base, rows)

@@ -28,7 +28,7 @@ from ...bytecode import (
 from ...collation import Lists
 from ...refusal import RefusalError
 from ...structure import Structure
-from ..ahead import Ahead, Laid, NumbersAhead, TextAhead, TextsAhead
+from ..ahead import Ahead, ArraysAhead, Laid, NumbersAhead, TextAhead, TextsAhead
 from ..arithmetic import Value, kind_of
 from ..array_files import FilesAhead, NpyAhead, Sounds, WavAhead
 from ..bases import Base, Records
@@ -335,6 +335,10 @@ class Computed(Node):
     def worked_out(self, place: Expression) -> NumbersAhead:
         """Numbers that are worked out for each index."""
         return self._worked_ahead((place,), lambda: NumbersAhead(self.own, place, self._most))
+
+    def arrays(self, place: Expression) -> ArraysAhead:
+        """Arrays that are found for each index."""
+        return self._worked_ahead((ArraysAhead, place), lambda: ArraysAhead(self.own, place, self._most))
 
     def _worked_ahead(self, key: tuple[Any, ...], make: Callable[[], _AheadT]) -> _AheadT:
         """What is worked out for each index, once."""

@@ -150,7 +150,7 @@ class ScriptCode(OwnCode):
     def _read_once(self) -> Reading:
         reader = Reader(
             self._decide, self._callee, self.means, self._draws, self._given, self.chosen, self._listed, self._keeps,
-            self._apart, self._count_of_all, self._turns,
+            self._apart, self._count_of_all, self._turns, self.told,
         )  # fmt: skip
         return reader.read(self._function, self.arguments)
 
