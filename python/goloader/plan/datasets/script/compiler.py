@@ -134,6 +134,8 @@ class Compiler:
         self.accounted: set[int] = set()
         # Files whose image is used as it is in them.
         self._used: set[int] = set()
+        # By the id of an image that was loaded: the block of instructions that does so.
+        self.loaded: dict[int, list[Any]] = {}
         self.entered: set[int] = set()
         # Which arrays share memory, those that were changed in place within each branch that is being gone, with what
         # they were before it, and when each was changed last.
@@ -142,6 +144,7 @@ class Compiler:
         self.born: dict[int, list[Any]] = {}
         self.now = 0
         self.changed_at: dict[int, int] = {}
+        self.given_back: dict[int, Expression] = {}
         # When each value was evaluated, by its id.
         self.taken_at: dict[int, int] = {}
         self.began: dict[int, int] = {}
@@ -305,6 +308,7 @@ class Compiler:
             ):
                 self.calls[sys.modules["PIL.Image"].Image, "load"] = None
                 self.use(self.sure_picture(owner))
+                self.loaded[id(owner)] = self.into
                 return True
             case Attribute(owner=owner, name=name) if (form := self.form(owner)) is not None:
                 if form == "pil":
@@ -578,6 +582,7 @@ class Compiler:
 
     def picture(self, of: Expression) -> Picture | None:
         """The image that an expression is; None for what is none. Raises UnreadableError for one that is not known."""
+        of = self.itself(of)
         if id(of) not in self.known:
             found = picture_of(self, of)
             self.known[id(of)] = of, found
@@ -588,6 +593,10 @@ class Compiler:
                     self.memory.put(of, held_of(self, of))
         self.memory.check(of)
         return self.known[id(of)][1]
+
+    def itself(self, of: Expression) -> Expression:
+        """The array that an expression is, if what it calls changed that in place and gave it."""
+        return self.given_back.get(id(of), of)
 
     def sure_picture(self, of: Expression) -> Picture:
         picture = self.picture(of)

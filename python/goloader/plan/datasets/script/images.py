@@ -418,6 +418,11 @@ def _of_array(c: Compiler, p: Picture, transform: Any) -> Picture:
     raise UnreadableError(f"transforms an array by {type(transform).__name__}")
 
 
+def is_in_place(transform: Any) -> bool:
+    """Whether one of torchvision's objects changes the tensor that it is called with, and gives that."""
+    return bool(vars(transform).get("inplace"))
+
+
 def known_transform(c: Compiler, p: Picture, transform: Any) -> Picture:
     """What one of torchvision's objects makes of an image. Raises RefusalError or UnreadableError."""
     if p.form == "array":
@@ -433,12 +438,11 @@ def known_transform(c: Compiler, p: Picture, transform: Any) -> Picture:
     if p.form == "summed":
         raise UnreadableError(f"transforms a tensor by {type(transform).__name__} that was convolved")
 
-    def look() -> tuple[T.Geometry | None, bool]:
-        if vars(transform).get("inplace"):
-            raise UnreadableError("changes a tensor in place")
-        return step_of(transform, p.channels, p.size, p.tail, p.form == "tensor")
+    def look() -> tuple[T.Geometry | None, bool, bool]:
+        step, makes = step_of(transform, p.channels, p.size, p.tail, p.form == "tensor")
+        return step, makes, is_in_place(transform)
 
-    step, makes = look()
+    step, makes, _ = look()
     c.looked.append(look)
     if makes:
         return c.use(p).then(transform, "tensor")

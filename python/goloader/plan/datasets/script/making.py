@@ -31,7 +31,7 @@ from ..readers import array_reader
 from . import arrays, convolutions
 from .albumentations import composed, is_compose
 from .changing import change
-from .images import ENHANCEMENTS, METHODS, bind, enhanced, function_row, known_transform
+from .images import ENHANCEMENTS, METHODS, bind, enhanced, function_row, is_in_place, known_transform
 from .opening import of_array, open_file, read_as_array, read_by_opencv
 from .picture import Applied, InPlace, Picture
 from .stack import Stack
@@ -44,8 +44,8 @@ def picture_of(c: Compiler, of: Expression) -> Picture | None:
     """The image that an expression is; None for what is none. Raises UnreadableError for one that is not known."""
     match of:
         case Closed(value=value):
-            picture = c.picture(value)
-            if picture is not None and picture.form == "pil":
+            picture, loaded = c.picture(value), c.loaded.get(id(value))
+            if picture is not None and picture.form == "pil" and (loaded is None or not c.is_in(loaded)):
                 raise UnreadableError(f"uses {value} behind the end of its with", value)
             return picture
         case Entered(manager=inner):
@@ -81,7 +81,7 @@ def _of_stack(c: Compiler, stack: Call, images: Sequence[Expression], number: in
 def stacked_images(c: Compiler, stack: Call, images: Sequence[Expression]) -> list[Picture] | None:
     """The images that torch.stack or torch.cat put together; None for others. Raises UnreadableError for images of
     several sizes, and for those that were changed since."""
-    if any(c.changed_at.get(id(each), 0) > c.taken_at.get(id(stack), 0) for each in images):
+    if any(c.changed_at.get(id(c.itself(each)), 0) > c.taken_at.get(id(stack), 0) for each in images):
         raise UnreadableError("puts images together before they are changed", stack)
     pictures = [each for each in map(c.picture, images) if each is not None]
     if len(pictures) < len(images):
@@ -111,7 +111,11 @@ def _picture_of_call(c: Compiler, call: Call) -> Picture | None:
             return row(c, owner, bind(call, names))
         method = arrays.METHODS.get((owner.form, function.name))
         if method is not None:
-            return method(c, owner, call)
+            made = method(c, owner, call)
+            if function.name in arrays.IN_PLACE_METHODS:
+                c.check_tail(made)
+                change(c, function.owner, made, call)
+            return made
         raise UnreadableError(f"calls {function}", call)
     try:
         called = c.own.value(function)
@@ -157,20 +161,23 @@ def _picture_of_call(c: Compiler, call: Call) -> Picture | None:
         c.names.append(type(called).__name__)
         if image.form in ("tensor", "summed") and convolutions.takes(called):
             return convolutions.through(c, image, called)
-        return _checked(c, image, arguments[0], known_transform(c, image, called))
+        made = _checked(c, image, arguments[0], known_transform(c, image, called))
+        if is_in_place(called):
+            change(c, arguments[0], made, call)
+        return made
     names, row, place = row_of
     if place is not None:
         c.calls[place] = None
     c.names.append(getattr(called, "__name__", str(called)))
-    behind = replace(call, arguments=arguments[1:])
-    if called is not getattr(sys.modules.get("cv2"), "flip", None):
-        return _checked(c, image, arguments[0], row(c, image, bind(behind, names)))
-    given = bind(behind, (*names, "dst"))
-    made = row(c, image, given)
-    if "dst" in given:
+    behind, is_flip = replace(call, arguments=arguments[1:]), called is getattr(sys.modules.get("cv2"), "flip", None)
+    given = bind(behind, (*names, "dst") if is_flip else names)
+    made = _checked(c, image, arguments[0], row(c, image, given))
+    if "inplace" in given and c.constant(given["inplace"]):
+        change(c, arguments[0], made, call)
+    if is_flip and "dst" in given:
         if given["dst"] is not arguments[0] or not c.memory.of(arguments[0]).compact:
             raise UnreadableError(f"writes to another array by {call}", call)
-        change(c, arguments[0], made)
+        change(c, arguments[0], made, call)
     return made
 
 
@@ -208,14 +215,14 @@ def _arithmetic(c: Compiler, of: Binary) -> Picture | None:
                 if made is None:
                     return None
                 c.check_tail(made)
-                change(c, image, made)
+                change(c, image, made, of)
                 return made
             value = c.constant(other)
             if type(value) not in (bool, int, float, list, tuple, np.ndarray):
                 raise UnreadableError(f"changes an array by {other}", other)
             made = picture.then(InPlace(arrays.IN_PLACE[of.operator], value))
             c.check_tail(made)
-            change(c, image, made)
+            change(c, image, made, of)
             return made
     return None
 
@@ -246,7 +253,7 @@ def _picture_of_two(c: Compiler, of: Either) -> Picture | None:
         return _picture_or_none(of, sides, one, other)
     if not (one.plain and other.plain):
         one, other = c.use(one), c.use(other)
-    if any(c.changed_at.get(id(each), 0) > c.began[of.number] for each in (of.then, of.otherwise)):
+    if any(c.changed_at.get(id(c.itself(each)), 0) > c.began[of.number] for each in (of.then, of.otherwise)):
         raise UnreadableError(f"uses one of two arrays after it was changed: {of}", of)
     key = of.number, *((each.register, each.tails, each.summed) for each in (one, other))
     if key not in c.of_two:
