@@ -65,6 +65,26 @@ COMPILED: dict[str, list[str]] = {
         "if random.random() < 0.5: img = F.hflip(img)",
         TENSOR,
     ],
+    "crops at halves": [
+        RGB,
+        "w, h = img.size; k = random.uniform(0, 9.5)",
+        "A = img.crop((0, 0, w / 2, h)).resize((20, 20)); B = img.crop((k, k / 2, k + 8.5, k + 7)).resize((20, 20))",
+        "F.to_tensor(A), F.to_tensor(B)",
+    ],
+    "a name in place": [
+        "i += 1; name = self.names[i - 1]; name += '.x'",
+        "img = Image.open(self.a[i - 1]).convert('RGB')",
+        "if 'z' in self.names[0]: img = F.hflip(img)",
+        f"{TENSOR}, name, name[:-len('.x')], i",
+    ],
+    "a loader of one's own": [
+        "def load(path):",
+        "    from torchvision import get_image_backend",
+        "    if get_image_backend() == 'accimage': return None",
+        "    with open(path, 'rb') as f: return Image.open(f).convert('RGB')",
+        "img = load(self.a[i])",
+        TENSOR,
+    ],
     "a plane": [
         "img = Image.open(self.a[i]).convert('L').resize((24, 22))",
         "a = np.array(img).reshape((1, 22, 24))",

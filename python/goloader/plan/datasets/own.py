@@ -456,7 +456,7 @@ class OwnCode(Code):
                 return (self.value(left) is self.value(right)) is (operator == "is")
             case Binary(operator="in" | "not in" as operator, left=left, right=right):
                 one, whole = self.value(left), self.value(right)
-                if type(one) is str and type(whole) in _CONTAINERS and set(map(type, whole)) <= {str}:
+                if type(one) is str and type(whole) in (str, *_CONTAINERS) and set(map(type, whole)) <= {str}:
                     return (one in whole) is (operator == "in")
             case Binary(operator="==" | "!=" as operator, left=left, right=right):
                 one, other = self.known(left), self.known(right)
@@ -494,6 +494,10 @@ class OwnCode(Code):
             ):
                 with suppress(ValueError):
                     return float(text)
+            case Call(function=function, arguments=(), options=()):
+                torchvision = sys.modules.get("torchvision")
+                if self.value(function) is getattr(torchvision, "get_image_backend", None):
+                    return getattr(torchvision, "_image_backend", None)
         return self.value(expression)
 
 

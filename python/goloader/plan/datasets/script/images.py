@@ -57,8 +57,14 @@ def _cropped(c: Compiler, p: Picture, left: Number, top: Number, width: Number, 
     return c.apply(p, [step], ("pillow.crop",), size=(height.json, width.json) if known else None)
 
 
+def _rounded(c: Compiler, of: Expression | Number) -> Number:
+    """A place of a box, which Pillow rounds."""
+    number = c.number(of)
+    return c.sure(unary("round", number)) if number.kind == "float" else _int(c, number)
+
+
 def _crop(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
-    left, top, right, bottom = (_int(c, each) for each in c.several(given["box"], 4))
+    left, top, right, bottom = (_rounded(c, each) for each in c.several(given["box"], 4))
     return _cropped(c, p, left, top, _less(right, left), _less(bottom, top))
 
 
