@@ -518,8 +518,10 @@ def _operator(operator: str) -> _Step:
 
 def minus(machine: Machine, instruction: Instruction) -> None:
     operand = machine.stack.pop()
-    known = isinstance(operand, Constant) and type(operand.value) is int
-    machine.push(as_constant(-operand.value) if known else Unary("-", operand))
+    if isinstance(operand, Constant) and type(operand.value) is int:
+        machine.push(as_constant(-operand.value))
+    else:
+        machine.push(Unary("-", operand))
 
 
 def _negatable(positive: str, negative: str) -> _Step:

@@ -315,6 +315,10 @@ class Compiler:
                     return name in METHODS or name in ("size", "width", "height", "mode", "load")
                 asked = name in ("shape", "ndim", "dtype", *arrays.ASKING) or (form, name) == ("tensor", "size")
                 return asked or (form, name) in arrays.METHODS
+            case Call(function=Attribute(owner=owner, name="size"), arguments=(), options=()) if (
+                self.form(owner) == "tensor"
+            ):
+                return True
             case Item(owner=Attribute(owner=owner, name="shape"), key=Display()) if self.form(owner) is not None:
                 with suppress(UnreadableError):
                     self.several(of)

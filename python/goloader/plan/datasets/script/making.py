@@ -124,9 +124,11 @@ def _picture_of_call(c: Compiler, call: Call) -> Picture | None:
     if opens(called):
         c.own.means(function)
         c.calls[sys.modules[called.__module__], called.__name__] = None
-        if len(arguments) != 1 or call.options:
+        path, *others = ("fp", "mode") if called is sys.modules["PIL.Image"].open else ("path",)
+        given = bind(call, (path, *others))
+        if path not in given or any(c.constant(given[each]) != "r" for each in others if each in given):
             raise UnreadableError(f"opens images by {call}", call)
-        return open_file(c, arguments[0], called)
+        return open_file(c, given[path], called)
     if (reads := reads_by_opencv(called)) is not None:
         c.own.means(function)
         return read_by_opencv(c, call, reads)
