@@ -44,6 +44,9 @@ def held_of(c: Compiler, of: Expression) -> Held:
         holds = c.branches.get(of.number)
         ways = (of.then, of.otherwise) if not isinstance(holds, bool) else (of.then if holds else of.otherwise,)
         return together([c.memory.of(each) for each in ways if not isinstance(each, Constant)])
+    if isinstance(of, Item) and isinstance(of.owner, Call) and id(of.owner) in c.augmented:
+        given = dict(of.owner.options)[c.constant(of.key)]  # itself, or a copy
+        return c.memory.of(given)._replace(compact=False, forward=True)
     operands = _operands(c, of)
     held = [c.memory.of(each) for each in operands if c.form(each) != "pil"]
     compact = all(each.compact for each in held)

@@ -155,7 +155,7 @@ class Compiler:
         self._series: dict[int, tuple[Expression, Series | None]] = {}
         self._without_grad: list[Expression] = []  # which `with torch.no_grad()` it is in
         # What one of albumentations' objects gives, by the id of the call, and the generators that these draw from.
-        self.augmented: dict[int, tuple[Expression, Picture]] = {}
+        self.augmented: dict[int, tuple[Expression, dict[str, Picture]]] = {}
         self.objects: list[random.Random] = []
         # What it goes by that is no object's: how torch adds up.
         self.settings: list[Callable[[], Any]] = []

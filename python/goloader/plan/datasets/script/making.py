@@ -56,8 +56,8 @@ def picture_of(c: Compiler, of: Expression) -> Picture | None:
             return _picture_of_call(c, of)
         case Binary():
             return _arithmetic(c, of)
-        case Item(owner=owner, key=Constant(value="image")) if id(owner) in c.augmented:
-            return c.augmented[id(owner)][1]
+        case Item(owner=owner, key=Constant(value=str(name))) if id(owner) in c.augmented:
+            return c.augmented[id(owner)][1].get(name)
         case Part(
             owner=Call(function=function, arguments=(Display() as images,), options=()) as stack, number=number
         ) if len(images.items) == of.count and c.function(function) is torch.stack:
