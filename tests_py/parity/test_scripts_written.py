@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+import torch
 from test_scripts_fuzz import made_of, photos
 from twins import Program, check, loader_of
 
@@ -64,6 +67,18 @@ COMPILED: dict[str, list[str]] = {
         "with Image.open(self.a[i]) as img: img.load()",
         "if random.random() < 0.5: img = F.hflip(img)",
         TENSOR,
+    ],
+    "an array": [
+        SMALL,
+        "a = np.array(img)",
+        "if random.random() < 0.5: a = a[:, ::-1]",
+        "a = a.astype(np.float32) / 127.5 - 1",
+        "np.transpose(a, [2, 0, 1]), {'y': np.array(self.labels[i], dtype=np.int64)}",
+    ],
+    "an array and a mask": [
+        SMALL,
+        "a, m = np.array(img), np.array(img.convert('L'))",
+        "a.transpose(2, 0, 1), (m > 100).astype(np.float32), m[np.newaxis]",
     ],
     "crops at halves": [
         RGB,
@@ -384,6 +399,11 @@ ODD: dict[str, list[str]] = {
     "a mode or draws": ["img = Image.open(self.a[i])", "if img.mode != 'RGB': img = img.convert('RGB')", "else: random.random()", f"{TENSOR}, random.random()"],
     "a closed file": ["with Image.open(self.a[i]) as img: w = img.width", f"{TENSOR}, w"],
     "a closed file, flipped": ["with Image.open(self.a[i]) as o: img = T.RandomHorizontalFlip(0.0)(o)", TENSOR],
+    "an array, channels last": [SMALL, "np.array(img), random.random()"],
+    "an array that goes backwards": [SMALL, "np.array(img).transpose(2, 0, 1)[:, ::-1]"],
+    "an array that may not be written to": [SMALL, "np.asarray(img).transpose(2, 0, 1)"],
+    "a stack of arrays": [SMALL, "a = np.array(img).transpose(2, 0, 1)", "torch.stack([a, a])"],
+    "an array of another byte order": [SMALL, "np.array(img).transpose(2, 0, 1).astype('>i4')"],
     "changed by another name": [RGB, "x = np.array(self.fixed(img), np.float32); y = torch.from_numpy(x)", "y.sub_(1).div_(2)", "x, y"],
     "changed in part": [RGB, f"x = {TENSOR}; y = x[:, 2:9]; y.mul_(3)", "x"],
     "a part of what is changed": [RGB, f"x = {TENSOR}; y = x[1:]; x.mul_(2).add_(1)", "y"],
@@ -483,8 +503,22 @@ def test_a_class_as_people_write_it(name: str, root: Path) -> None:
     check(Program(arguments, epochs=2, seed=chance.randrange(99)), native=told.native)
 
 
+def stacked(samples: Any) -> Any:
+    return torch.from_numpy(np.stack([each[0] for each in samples]))
+
+
+def kept(samples: Any) -> Any:
+    return list(samples)
+
+
+@pytest.mark.parametrize("collate", [stacked, kept])
+def test_arrays_are_what_a_collate_fn_gets(collate: Any, root: Path) -> None:
+    dataset = made_of(source_of(COMPILED["an array and a mask"]), root)
+    check(Program(loader_of(dataset, batch_size=2, collate_fn=lambda: collate)), native=False)
+
+
 @pytest.mark.parametrize(
-    "name", ["CycleGAN", "multi-crop", "bools", "order of draws"], ids=lambda name: name.replace(" ", "-")
+    "name", ["CycleGAN", "multi-crop", "bools", "order of draws", "an array"], ids=lambda name: name.replace(" ", "-")
 )
 @pytest.mark.slow
 @pytest.mark.parametrize("num_workers", [1, 3])

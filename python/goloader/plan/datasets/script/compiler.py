@@ -145,6 +145,7 @@ class Compiler:
         self.now = 0
         self.changed_at: dict[int, int] = {}
         self.given_back: dict[int, Expression] = {}
+        self.gives_arrays = False  # some of its images are arrays
         # When each value was evaluated, by its id.
         self.taken_at: dict[int, int] = {}
         self.began: dict[int, int] = {}
