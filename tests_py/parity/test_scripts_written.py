@@ -75,6 +75,12 @@ COMPILED: dict[str, list[str]] = {
         "a = a.astype(np.float32) / 127.5 - 1",
         "np.transpose(a, [2, 0, 1]), {'y': np.array(self.labels[i], dtype=np.int64)}",
     ],
+    "an array of a mode": [
+        SMALL,
+        "img = Image.fromarray(np.array(img)[:, ::-1, :], 'RGB'); grey = Image.fromarray(np.array(img.convert('L')), mode='L')",
+        "x = F.to_tensor(img); y = (x - 0.5) / 0.25 if x.ndimension() == 3 else x",
+        "y, F.to_tensor(grey), x.dim()",
+    ],
     "an array and a mask": [
         SMALL,
         "a, m = np.array(img), np.array(img.convert('L'))",

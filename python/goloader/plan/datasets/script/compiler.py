@@ -314,7 +314,9 @@ class Compiler:
             case Attribute(owner=owner, name=name) if (form := self.form(owner)) is not None:
                 if form == "pil":
                     return name in METHODS or name in ("size", "width", "height", "mode", "load")
-                asked = name in ("shape", "ndim", "dtype", *arrays.ASKING) or (form, name) == ("tensor", "size")
+                asked = name in ("shape", "ndim", "dtype", *arrays.ASKING) or (
+                    form == "tensor" and name in ("size", "dim", "ndimension")
+                )
                 return asked or (form, name) in arrays.METHODS
             case Call(function=Attribute(owner=owner, name="size"), arguments=(), options=()) if (
                 self.form(owner) == "tensor"

@@ -26,7 +26,7 @@ from ...bytecode import (
     UnreadableError,
 )
 from ...look import is_a
-from ..images import makes_image, opens, reads_by_opencv
+from ..images import makes_image, opens, reads_by_opencv, warns_of
 from ..readers import array_reader
 from . import arrays, convolutions
 from .albumentations import composed, is_compose
@@ -102,7 +102,7 @@ def _picture_of_call(c: Compiler, call: Call) -> Picture | None:
     if isinstance(function, Attribute) and (owner := c.picture(function.owner)) is not None:
         if function.name == "load" or (function.name in arrays.ASKING and not arguments and not call.options):
             return None
-        if function.name == "size" and owner.form == "tensor":
+        if function.name in ("size", "dim", "ndimension") and owner.form == "tensor":
             return None
         if owner.form == "pil" and function.name in METHODS:
             names, row = METHODS[function.name]
@@ -138,8 +138,13 @@ def _picture_of_call(c: Compiler, call: Call) -> Picture | None:
     if makes_image(called):
         c.own.means(function)
         c.calls[sys.modules[called.__module__], called.__name__] = None
-        if len(arguments) == 1 and not call.options and c.form(arguments[0]) == "array":
-            return arrays.to_pil(c, c.sure_picture(arguments[0]))
+        if arguments and c.form(arguments[0]) == "array":
+            made = arrays.to_pil(c, c.sure_picture(arguments[0]))
+            given = bind(replace(call, arguments=arguments[1:]), ("mode",))
+            mode = c.constant(given["mode"]) if given else None
+            if mode not in (None, made.mode) or (mode is not None and warns_of(called, mode)):
+                raise UnreadableError(f"makes images of mode {mode}", call)
+            return made
         return of_array(c, call)
     if is_compose(called):
         c.own.means(function)
