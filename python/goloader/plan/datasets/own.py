@@ -495,9 +495,10 @@ class OwnCode(Code):
                 with suppress(ValueError):
                     return float(text)
             case Call(function=function, arguments=(), options=()):
-                torchvision = sys.modules.get("torchvision")
-                if self.value(function) is getattr(torchvision, "get_image_backend", None):
-                    return getattr(torchvision, "_image_backend", None)
+                called, torchvision = self.value(function), sys.modules.get("torchvision")
+                asks = torchvision is not None and called is vars(torchvision).get("get_image_backend")
+                if asks and is_original(called, "torchvision"):
+                    return vars(torchvision)["_image_backend"]
         return self.value(expression)
 
 
