@@ -51,6 +51,10 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
         size = [(48, 40), (200, 37), (33, 140), (64, 64), (97, 85)][k % 5]
         kind = "JPEG" if k % 3 else "PNG"
         (folder / f"{k:02}.{kind.lower()}").write_bytes(save(picture(*size, k), kind))
+        mask = picture(*size, k).convert("L").point(lambda value: 255 if value > 120 else value // 30)
+        masks = Path(str(folder).replace("photos", "masks"))
+        masks.mkdir(exist_ok=True)
+        (masks / f"{k:02}.{kind.lower()}.png").write_bytes(save(mask, "PNG"))
     return folder
 
 
@@ -92,6 +96,30 @@ class TwoViews(Photos):
         if random.random() < 0.5:
             image = cv2.flip(image, 1)
         return one, self.transform(image=image)["image"]
+
+
+class WithMasks(Photos):
+    """As networks that find regions are trained."""
+
+    def __init__(self, root: Path, transform: Any) -> None:
+        super().__init__(root, transform)
+        self.masks = [path.replace("photos", "masks") + ".png" for path in self.paths]
+
+    def __getitem__(self, index: int) -> Any:
+        image = cv2.cvtColor(cv2.imread(self.paths[index]), cv2.COLOR_BGR2RGB)
+        mask = cv2.imread(self.masks[index], cv2.IMREAD_GRAYSCALE)
+        augmented = self.transform(image=image, mask=mask)
+        return augmented["image"], augmented["mask"], self.labels[index]
+
+
+class WithMasksByPillow(WithMasks):
+    def __getitem__(self, index: int) -> Any:
+        image = np.array(Image.open(self.paths[index]).convert("RGB"))
+        mask = np.array(Image.open(self.masks[index]).convert("L"), dtype=np.float32)
+        mask[mask == 255.0] = 1.0
+        augmented = self.transform(mask=mask, image=image)
+        image, mask = augmented["image"], augmented["mask"]
+        return image, mask
 
 
 def compose(*transforms: Any, seed: int | None = 42) -> Any:
@@ -149,6 +177,51 @@ def test_classes_that_read_images_otherwise(kind: Any, num_workers: int, root: P
         steps = [*PIPELINES["a notebook"], A.Affine(rotate=(-30, 30), fill=fill, p=0.9), *TAIL]
         made = lambda: kind(root, compose(*steps, seed=7))  # noqa: B023, E731
         check(Program(loader_of(made, batch_size=3, num_workers=num_workers), epochs=2))
+
+
+MASKED: dict[str, list[Any]] = {
+    "a notebook": [
+        A.Resize(40, 36), A.HorizontalFlip(p=0.5), A.VerticalFlip(p=0.5), A.RandomRotate90(p=0.5),
+        A.HueSaturationValue(p=0.5), A.RandomBrightnessContrast(p=0.5), A.Resize(24, 24),
+    ],
+    "crops": [A.RandomCrop(28, 24), A.Transpose(p=0.5), A.CenterCrop(20, 20), A.RandomRotate90(p=1)],
+    "resized crops": [A.RandomResizedCrop((32, 30), p=1), A.RandomResizedCrop((32, 30), area_for_downscale="image", p=0.5)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+@pytest.mark.parametrize("kind", [WithMasks, WithMasksByPillow])
+@pytest.mark.parametrize("name", MASKED)
+def test_masks_go_with_their_images(name: str, kind: Any, num_workers: int, root: Path) -> None:
+    dataset = kind(root, compose(*MASKED[name], *TAIL))
+    check(Program(loader_of(lambda: copy.deepcopy(dataset), batch_size=4, num_workers=num_workers, shuffle=True)))
+
+
+@pytest.mark.parametrize(
+    "transform", [A.Rotate(p=1), A.Resize(20, 20, area_for_downscale="image_mask"), A.RandomScale(p=1)], ids=repr
+)
+def test_masks_are_not_moved_by_what_is_not_known(transform: Any, root: Path) -> None:
+    dataset = WithMasks(root, compose(A.Resize(40, 36), transform, A.CenterCrop(12, 12), *TAIL))
+    check(Program(loader_of(lambda: copy.deepcopy(dataset), batch_size=4)), native=False)
+
+
+def test_a_mask_of_another_size_is_the_users_error(root: Path) -> None:
+    dataset = WithMasks(root, compose(A.Resize(40, 36), *TAIL))
+    dataset.masks[3] = dataset.masks[4]
+    events = check(Program(loader_of(lambda: copy.deepcopy(dataset), batch_size=4), epochs=1))
+    assert len(errors(events)) == 1
+
+
+def test_an_array_that_is_changed_behind_a_compose_is_what_that_gave(root: Path) -> None:
+    class Changed(Photos):
+        def __getitem__(self, index: int) -> Any:
+            image = cv2.resize(cv2.imread(self.paths[index]), (20, 20))
+            augmented = self.transform(image=image)["image"]
+            image[:5] = 7
+            return augmented
+
+    dataset = Changed(root, compose(A.HorizontalFlip(p=0.5)))
+    check(Program(loader_of(lambda: copy.deepcopy(dataset), batch_size=4)), native=False)
 
 
 def test_persistent_workers_draw_on(root: Path) -> None:

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+import torch
 from test_scripts_fuzz import made_of, photos
 from twins import Program, check, loader_of
 
@@ -32,6 +35,76 @@ COMPILED: dict[str, list[str]] = {
         "a = np.array(img).astype(np.float32)",
         "a /= 255.0; a -= (0.5, 0.4, 0.3); a /= self.mean",
         "torch.from_numpy(a.transpose((2, 0, 1))), self.labels[i]",
+    ],
+    "a tensor, normalised in place": [
+        RGB,
+        f"x = {TENSOR}; y = T.Normalize((0.5, 0.4, 0.3), (0.5, 0.2, 0.5), inplace=True)(x)",
+        "x, y",
+    ],
+    "by a function in place": [RGB, f"x = {TENSOR}; y = F.normalize(x, [0.5] * 3, [0.5] * 3, inplace=True)", "x, y"],
+    "multiplied in place": [RGB, f"x = {TENSOR}; y = x; y *= 2", "x, y"],
+    "by methods in place": [SMALL, "x = F.to_tensor(img); x.sub_(0.5).div_(0.5)", "{'a': x, 'b': x.mul_(2)}"],
+    "in place on both ways": [
+        SMALL,
+        "x = torch.from_numpy(np.array(img, dtype=np.float32))",
+        "if random.random() < 0.5: x.sub_(127.5).div_(128)",
+        "else: x.sub_(127.5).div_(128)",
+        "x.permute(2, 0, 1), random.random()",
+    ],
+    "copied between changes": [
+        SMALL,
+        "x = F.to_tensor(img); z = x.mul_(2); y = z.clone(); x.add_(1); z.mul_(3)",
+        "z, y, x",
+    ],
+    "stacked behind changes": [SMALL, "x = F.to_tensor(img); z = x.mul_(2); x.add_(1)", "torch.stack([z, x])"],
+    "loaded before its file is closed": [
+        "with open(self.a[i], 'rb') as f:",
+        "    img = Image.open(f); img.load()",
+        "img = img.convert('RGB')",
+        TENSOR,
+    ],
+    "loaded and closed": [
+        "with Image.open(self.a[i]) as img: img.load()",
+        "if random.random() < 0.5: img = F.hflip(img)",
+        TENSOR,
+    ],
+    "an array": [
+        SMALL,
+        "a = np.array(img)",
+        "if random.random() < 0.5: a = a[:, ::-1]",
+        "a = a.astype(np.float32) / 127.5 - 1",
+        "np.transpose(a, [2, 0, 1]), {'y': np.array(self.labels[i], dtype=np.int64)}",
+    ],
+    "an array of a mode": [
+        SMALL,
+        "img = Image.fromarray(np.array(img)[:, ::-1, :], 'RGB'); grey = Image.fromarray(np.array(img.convert('L')), mode='L')",
+        "x = F.to_tensor(img); y = (x - 0.5) / 0.25 if x.ndimension() == 3 else x",
+        "y, F.to_tensor(grey), x.dim()",
+    ],
+    "an array and a mask": [
+        SMALL,
+        "a, m = np.array(img), np.array(img.convert('L'))",
+        "a.transpose(2, 0, 1), (m > 100).astype(np.float32), m[np.newaxis]",
+    ],
+    "crops at halves": [
+        RGB,
+        "w, h = img.size; k = random.uniform(0, 9.5)",
+        "A = img.crop((0, 0, w / 2, h)).resize((20, 20)); B = img.crop((k, k / 2, k + 8.5, k + 7)).resize((20, 20))",
+        "F.to_tensor(A), F.to_tensor(B)",
+    ],
+    "a name in place": [
+        "i += 1; name = self.names[i - 1]; name += '.x'",
+        "img = Image.open(self.a[i - 1]).convert('RGB')",
+        "if 'z' in self.names[0]: img = F.hflip(img)",
+        f"{TENSOR}, name, name[:-len('.x')], i",
+    ],
+    "a loader of one's own": [
+        "def load(path):",
+        "    from torchvision import get_image_backend",
+        "    if get_image_backend() == 'accimage': return None",
+        "    with open(path, 'rb') as f: return Image.open(f).convert('RGB')",
+        "img = load(self.a[i])",
+        TENSOR,
     ],
     "a plane": [
         "img = Image.open(self.a[i]).convert('L').resize((24, 22))",
@@ -332,8 +405,17 @@ ODD: dict[str, list[str]] = {
     "a mode or draws": ["img = Image.open(self.a[i])", "if img.mode != 'RGB': img = img.convert('RGB')", "else: random.random()", f"{TENSOR}, random.random()"],
     "a closed file": ["with Image.open(self.a[i]) as img: w = img.width", f"{TENSOR}, w"],
     "a closed file, flipped": ["with Image.open(self.a[i]) as o: img = T.RandomHorizontalFlip(0.0)(o)", TENSOR],
-    "in place": [RGB, f"x = {TENSOR}; y = F.normalize(x, [0.5] * 3, [0.5] * 3, inplace=True)", "x, y"],
-    "multiplied in place": [RGB, f"x = {TENSOR}; y = x; y *= 2", "x, y"],
+    "an array, channels last": [SMALL, "np.array(img), random.random()"],
+    "an array that goes backwards": [SMALL, "np.array(img).transpose(2, 0, 1)[:, ::-1]"],
+    "an array that may not be written to": [SMALL, "np.asarray(img).transpose(2, 0, 1)"],
+    "a stack of arrays": [SMALL, "a = np.array(img).transpose(2, 0, 1)", "torch.stack([a, a])"],
+    "an array of another byte order": [SMALL, "np.array(img).transpose(2, 0, 1).astype('>i4')"],
+    "changed by another name": [RGB, "x = np.array(self.fixed(img), np.float32); y = torch.from_numpy(x)", "y.sub_(1).div_(2)", "x, y"],
+    "changed in part": [RGB, f"x = {TENSOR}; y = x[:, 2:9]; y.mul_(3)", "x"],
+    "a part of what is changed": [RGB, f"x = {TENSOR}; y = x[1:]; x.mul_(2).add_(1)", "y"],
+    "one of two changed arrays": [RGB, f"x = {TENSOR}; z = x.mul_(2) if random.random() < 0.5 else x; z.add_(1)", "x, z"],
+    "changed behind a stack": [RGB, f"x = {TENSOR}; z = x.mul_(2); y = torch.stack([z, z]); x.add_(1)", "y"],
+    "loaded in a branch": ["with open(self.a[i], 'rb') as f:", "    img = Image.open(f)", "    if random.random() < 2: img.load()", TENSOR],
     "channels last": [RGB, "x = F.hflip(torch.from_numpy(np.array(self.fixed(img))))", "x.permute(2, 0, 1)"],
     "pixels of load": [RGB, "px = img.load()", f"{TENSOR}, px[0, 0]"],
     "length of an int": [RGB, f"{TENSOR}, len(i)"],
@@ -427,8 +509,22 @@ def test_a_class_as_people_write_it(name: str, root: Path) -> None:
     check(Program(arguments, epochs=2, seed=chance.randrange(99)), native=told.native)
 
 
+def stacked(samples: Any) -> Any:
+    return torch.from_numpy(np.stack([each[0] for each in samples]))
+
+
+def kept(samples: Any) -> Any:
+    return list(samples)
+
+
+@pytest.mark.parametrize("collate", [stacked, kept])
+def test_arrays_are_what_a_collate_fn_gets(collate: Any, root: Path) -> None:
+    dataset = made_of(source_of(COMPILED["an array and a mask"]), root)
+    check(Program(loader_of(dataset, batch_size=2, collate_fn=lambda: collate)), native=False)
+
+
 @pytest.mark.parametrize(
-    "name", ["CycleGAN", "multi-crop", "bools", "order of draws"], ids=lambda name: name.replace(" ", "-")
+    "name", ["CycleGAN", "multi-crop", "bools", "order of draws", "an array"], ids=lambda name: name.replace(" ", "-")
 )
 @pytest.mark.slow
 @pytest.mark.parametrize("num_workers", [1, 3])

@@ -309,6 +309,8 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
         raise RefusalError("collate", "batch_size=None", why, "BATCH_SIZE_NONE")
     if not (collation.plain or collation.own or isinstance(collation, Called)):
         raise RefusalError("collate", collation.name, "it collates sequences, not images", "COLLATE_FIELDS")
+    if part.arrays and not collation.plain:
+        raise RefusalError("collate", collation.name, "samples have images that are arrays of numpy's", "COLLATE_OWN")
     if loader.rng is not None or getattr(loader, "on_error", "raise") != "raise":
         raise RefusalError("loader", "rng or on_error", "its code draws random numbers", "CODE_UNREAD")
     if collation.plain and samples.ragged:

@@ -516,8 +516,12 @@ def _operator(operator: str) -> _Step:
     return lambda machine, instruction: binary(machine, operator)
 
 
-def _unary(operator: str) -> _Step:
-    return lambda machine, instruction: machine.push(Unary(operator, machine.stack.pop()))
+def minus(machine: Machine, instruction: Instruction) -> None:
+    operand = machine.stack.pop()
+    if isinstance(operand, Constant) and type(operand.value) is int:
+        machine.push(as_constant(-operand.value))
+    else:
+        machine.push(Unary("-", operand))
 
 
 def _negatable(positive: str, negative: str) -> _Step:
@@ -628,8 +632,8 @@ _ROWS: tuple[tuple[str, _Step], ...] = (
     ("SETUP_FINALLY", handle),
     ("STORE_SUBSCR", store_item),
     ("SWAP", swap),
-    ("UNARY_INVERT", _unary("~")),
-    ("UNARY_NEGATIVE", _unary("-")),
+    ("UNARY_INVERT", lambda m, i: m.push(Unary("~", m.stack.pop()))),
+    ("UNARY_NEGATIVE", minus),
     ("UNARY_NOT", negate),
     ("UNPACK_EX", unpack_more),
     ("UNPACK_SEQUENCE", unpack_sequence),

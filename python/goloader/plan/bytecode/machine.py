@@ -803,7 +803,9 @@ class Machine:
         return None
 
     def _count(self, made: Expression) -> int | None:
-        """How many items there are in what was made here; None where that is not known."""
+        """How many items there are in what was made here, or in a text; None where that is not known."""
+        if isinstance(made, Constant) and isinstance(made.value, str):
+            return len(made.value)
         if self.reader.looping or not isinstance(made, Display | Mapping):
             return None
         if isinstance(made, Display) and made.kind in (slice, Several):

@@ -111,6 +111,8 @@ _SIDES: dict[str, tuple[tuple[tuple[type, ...], tuple[type, ...]], ...]] = {
     "/": (((PosixPath,), PATHS), (TEXTS, (PosixPath,))),
     "%": ((TEXTS, (*TEXTS, *INTS)), ((bytes,), (bytes, *INTS)), ((int,), (int,))),
 }
+# Of such types none is changed in place.
+_IN_PLACE = {f"{sign}=": sign for sign in ("+", "-", "*", "/", "//", "%")}
 
 
 @dataclass(frozen=True)
@@ -441,7 +443,7 @@ class Columns:
                 return _mapped(lambda *each: "".join(map(format, each)), texts, len(at))
             case Binary(operator="-", left=left, right=right) if self._are_sets(sides := [column(left), column(right)]):
                 return _mapped(operator.sub, sides, len(at))
-            case Binary(operator=name, left=left, right=right) if name in _SIDES:
+            case Binary(operator=sign, left=left, right=right) if (name := _IN_PLACE.get(sign, sign)) in _SIDES:
                 function, sides = SIGNS[name], [column(left), column(right)]
                 if name == "%" and _types(sides[1]) == {tuple}:
                     _check(expression, sides[:1], TEXTS)

@@ -135,7 +135,7 @@ def array_of(own: OwnCode, call: Call) -> tuple[Item, str, str]:
     place, axes = row_of(own, call.arguments[0])
     plain = "RGB" if "c" in axes else "L"
     mode = own.means(modes[0]) if modes else None
-    if mode not in (None, plain) or (mode is not None and _warns(own.value(call.function), mode)):
+    if mode not in (None, plain) or (mode is not None and warns_of(own.value(call.function), mode)):
         raise UnreadableError(f"makes images of mode {mode}", call)
     return place, axes, plain
 
@@ -164,7 +164,7 @@ def row_of(own: OwnCode, row: Expression) -> tuple[Item, str]:
     raise UnreadableError(f"makes images of {row}", row)
 
 
-def _warns(function: Any, mode: str) -> bool:
+def warns_of(function: Any, mode: str) -> bool:
     """Whether a mode makes Pillow warn."""
     with caught_warnings() as caught:
         function(np.zeros((1, 1) if mode == "L" else (1, 1, 3), np.uint8), mode=mode)

@@ -459,7 +459,7 @@ class OwnCode(Code):
                 return (self.value(left) is self.value(right)) is (operator == "is")
             case Binary(operator="in" | "not in" as operator, left=left, right=right):
                 one, whole = self.value(left), self.value(right)
-                if type(one) is str and type(whole) in _CONTAINERS and set(map(type, whole)) <= {str}:
+                if type(one) is str and type(whole) in (str, *_CONTAINERS) and set(map(type, whole)) <= {str}:
                     return (one in whole) is (operator == "in")
             case Binary(operator="==" | "!=" as operator, left=left, right=right):
                 one, other = self.told(left), self.told(right)
@@ -508,6 +508,11 @@ class OwnCode(Code):
             ):
                 with suppress(ValueError):
                     return float(text)
+            case Call(function=function, arguments=(), options=()):
+                called, torchvision = self.value(function), sys.modules.get("torchvision")
+                asks = torchvision is not None and called is vars(torchvision).get("get_image_backend")
+                if asks and is_original(called, "torchvision"):
+                    return vars(torchvision)["_image_backend"]
         return self.value(expression)
 
 

@@ -1,4 +1,4 @@
-"""albumentations: what its Compose does to the image of a sample, and what it draws for it.
+"""albumentations: what its Compose does to the image of a sample, and to its mask, and what it draws for them.
 
 Its transforms draw from generators of their own, each a random.Random, which a worker has as they were when it was
 forked: the script draws from copies of these (plan.Script.Generators). Which transforms are known is said by their
@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# An image, and its mask if it has one.
+Pictures = list[Picture]
+Row = Callable[["Compiler", Any, Pictures], Pictures]
+
 _LIBRARY = "albumentations"
 # As many generators as a script may have beside a worker's own (plan.GeneratorsMax).
 _GENERATORS_MAX = 29
@@ -57,25 +61,32 @@ def is_compose(called: Any) -> bool:
     return module is not None and type(called) is vars(module).get("Compose")
 
 
-def composed(c: Compiler, call: Call, compose: Any) -> Picture:
-    """The image that compose(image=image) gives. Raises UnreadableError for what is not known."""
-    if call.arguments or len(call.options) != 1 or call.options[0][0] != "image":
+def composed(c: Compiler, call: Call, compose: Any) -> dict[str, Picture]:
+    """What compose(image=image) gives, or compose(image=image, mask=mask). Raises UnreadableError for what is not
+    known."""
+    given = dict(call.options)
+    if call.arguments or "image" not in given or not given.keys() <= {"image", "mask"}:
         raise UnreadableError(f"calls {call.function} with other arguments", call)
-    picture = c.picture(call.options[0][1])
-    if picture is None or picture.form != "array":
-        raise UnreadableError(f"gives albumentations what is no array: {call.options[0][1]}", call)
-    _check(compose, _PLAIN_COMPOSE, "Compose")
+    made = [c.picture(given[name]) for name in ("image", "mask") if name in given]
+    pictures = [c.use(each) for each in made if each is not None and each.form == "array"]
+    if len(pictures) < len(given):
+        raise UnreadableError(f"gives albumentations what is no array: {call}", call)
+    _check(compose, _PLAIN_COMPOSE, "Compose", *(["masks"] if "mask" in given else []))
     if type(compose.p) not in (int, float) or compose.p < 1 or type(compose.transforms) is not list:
         raise UnreadableError("calls a Compose that is not always carried out, or of no list")
+    for mask in pictures[1:]:
+        if mask.axes() != "yx" or str(mask.made().dtype) not in ("uint8", "float32"):
+            raise UnreadableError("gives albumentations a mask that is no array [height, width] of uint8 or float32")
+        for one, other in zip(pictures[0].extents(), mask.extents(), strict=True):
+            c.equal(one, other)
     c.calls[type(compose), "__call__"] = None
     _random(c, compose)  # whether it is carried out
-    made = c.use(picture)
     transforms = tuple(compose.transforms)
     for each in transforms:
-        made = _through(c, each, made)
+        pictures = _through(c, each, pictures)
     c.transforms.append(compose)
     c.looked.append(lambda: _described(compose, tuple(compose.transforms)))
-    return made
+    return dict(zip(("image", "mask"), pictures, strict=False))
 
 
 def _described(compose: Any, transforms: Sequence[Any]) -> str:
@@ -99,14 +110,14 @@ def _settings(each: Any) -> list[tuple[str, Any]]:
     ]
 
 
-def _through(c: Compiler, transform: Any, p: Picture) -> Picture:
-    """What a transform of a Compose makes of an image."""
+def _through(c: Compiler, transform: Any, pictures: Pictures) -> Pictures:
+    """What a transform of a Compose makes of an image, and of its mask."""
     name: str = type(transform).__name__
     row = _ROWS.get(name)
     if row is None or module_of(type(transform)).partition(".")[0] != _LIBRARY:
         raise UnreadableError(f"calls albumentations' {name_of(transform)}")
     _check(transform, _PLAIN_TRANSFORM, "BasicTransform", name)
-    if not _applies_itself(transform):
+    if not (_applies_itself(transform, "image", "apply") and _applies_itself(transform, "mask", "apply_to_mask")):
         raise UnreadableError(f"calls a {name} that was given another function")
     c.calls[type(transform), "__call__"] = None
     c.names.append(name)
@@ -114,19 +125,19 @@ def _through(c: Compiler, transform: Any, p: Picture) -> Picture:
     if type(chance) not in (int, float):
         raise UnreadableError(f"calls a {name} whose p is {chance!r}")
     if chance <= 0:
-        return p
+        return pictures
     if chance >= 1:
-        return row(c, transform, p)
+        return row(c, transform, pictures)
     applied = binary("<", _random(c, transform), _number(chance))
-    return _either(c, applied, lambda: row(c, transform, p), lambda: p)
+    return _either(c, applied, lambda: row(c, transform, pictures), lambda: pictures)
 
 
-def _applies_itself(transform: Any) -> bool:
-    """Whether it does to images what its class does."""
-    apply = vars(transform)["_key2func"].get("image")
-    if type(apply) is not MethodType:
-        return False
-    return apply.__self__ is transform and apply.__func__ is in_class(type(transform), "apply")
+def _applies_itself(transform: Any, target: str, method: str) -> bool:
+    """Whether it does to images, or masks, what its class does: some do nothing to masks."""
+    function, apply = in_class(type(transform), method), vars(transform)["_key2func"].get(target)
+    if function is None or apply is None:
+        return function is apply
+    return type(apply) is MethodType and apply.__self__ is transform and apply.__func__ is function
 
 
 def _check(each: Any, plain: dict[str, Any], *codes: str) -> None:
@@ -248,7 +259,13 @@ CODES: dict[str, tuple[tuple[str, str], ...]] = {
         ("albucore.functions", "_prepare_scalar_value"),
     ),
     "Normalize": ((f"{_PIXEL}:Normalize", "apply"),),
-    "ToTensorV2": (("albumentations.pytorch.transforms:ToTensorV2", "apply"),),
+    "ToTensorV2": tuple(("albumentations.pytorch.transforms:ToTensorV2", name) for name in ("apply", "apply_to_mask")),
+    "masks": (
+        ("albumentations.core.transforms_interface:DualTransform", "apply_to_mask"),
+        (f"{_CROPS}.transforms:BaseCropAndPad", "apply_to_mask"),
+        (f"{_CROPS}.transforms:_BaseRandomSizedCrop", "apply_to_mask"),
+        (f"{_GEOMETRIC}.resize:Resize", "apply_to_mask"),
+    ),
 }
 
 # Of albumentations 2.0.8.
@@ -269,7 +286,8 @@ _KNOWN: dict[str, int] = {
     "RandomBrightnessContrast": 4014121069,
     "HueSaturationValue": 1544528163,
     "Normalize": 3485875699,
-    "ToTensorV2": 1397199880,
+    "ToTensorV2": 2474779907,
+    "masks": 3059671876,
 }
 
 
@@ -336,11 +354,14 @@ def _within(c: Compiler, condition: Number, do: Callable[[], object]) -> None:
     _inside(c, c.sides(condition)[0], do)
 
 
-def _either(c: Compiler, condition: Number, do: Callable[[], Picture], otherwise: Callable[[], Picture]) -> Picture:
-    """What one of two makes of an image, by how a condition comes out."""
+def _either(c: Compiler, condition: Number, do: Callable[[], Pictures], otherwise: Callable[[], Pictures]) -> Pictures:
+    """What one of two makes of images, by how a condition comes out."""
     sides = c.sides(condition)
     made = [_inside(c, side, each) for side, each in zip(sides, (do, otherwise), strict=True)]
-    return c.one_of("what albumentations makes", sides, *made)
+    return [
+        one if one is other else c.one_of("what albumentations makes", sides, one, other)
+        for one, other in zip(*made, strict=True)
+    ]
 
 
 def _set(c: Compiler, register: int, number: Number) -> None:
@@ -381,12 +402,25 @@ def _resized(c: Compiler, p: Picture, size: Any, interpolation: Any, area: Any) 
     if wider.is_constant and taller.is_constant:
         return by(_AREA if wider.value or taller.value else interpolation)
     shrinks = Number(["not", ["*", ["not", wider.json], ["not", taller.json]]], "bool")
-    return _either(c, shrinks, lambda: by(_AREA), lambda: by(interpolation))
+    (made,) = _either(c, shrinks, lambda: [by(_AREA)], lambda: [by(interpolation)])
+    return made
 
 
-def _random_resized_crop(c: Compiler, each: Any, p: Picture) -> Picture:
-    _bytes(p)
-    width, height = p.extents()
+def _all_resized(c: Compiler, each: Any, pictures: Pictures, size: Any) -> Pictures:
+    image, *masks = pictures
+    if masks and each.area_for_downscale == "image_mask":
+        raise UnreadableError("has albumentations resize masks by area")
+    made = _resized(c, image, size, each.interpolation, each.area_for_downscale)
+    return [made, *(_resized(c, mask, size, each.mask_interpolation, None) for mask in masks)]
+
+
+def _all_cropped(c: Compiler, pictures: Pictures, *place: Number) -> Pictures:
+    return [arrays.cropped(c, each, *place) for each in pictures]
+
+
+def _random_resized_crop(c: Compiler, each: Any, pictures: Pictures) -> Pictures:
+    _bytes(pictures[0])
+    width, height = pictures[0].extents()
     area = c.sure(binary("*", height, width))
     scale = [c.sure(binary("*", _number(end), area)) for end in _pair(each.scale)]
     ratio = [_number(end) for end in _pair(each.ratio)]
@@ -430,8 +464,8 @@ def _random_resized_crop(c: Compiler, each: Any, p: Picture) -> Picture:
     for _ in range(_RESIZED_CROP_TRIES):
         _within(c, missing, attempt)
     _within(c, missing, fall_back)
-    p = arrays.cropped(c, p, _whole(left), _whole(across), _whole(top), _whole(down))
-    return _resized(c, p, _pair(each.size), each.interpolation, each.area_for_downscale)
+    cropped = _all_cropped(c, pictures, *map(_whole, (left, across, top, down)))
+    return _all_resized(c, each, cropped, _pair(each.size))
 
 
 def _start(whole: Number, part: Number, start: Number) -> Number:
@@ -455,50 +489,64 @@ def _crop_size(each: Any) -> tuple[Number, Number]:
     return Number(each.width, "int"), Number(each.height, "int")
 
 
-def _random_crop(c: Compiler, each: Any, p: Picture) -> Picture:
-    _bytes(p)
-    (width, height), (wide, tall) = p.extents(), _crop_size(each)
+def _random_crop(c: Compiler, each: Any, pictures: Pictures) -> Pictures:
+    _bytes(pictures[0])
+    (width, height), (wide, tall) = pictures[0].extents(), _crop_size(each)
     down, across = _random(c, each), _random(c, each)
     left, top = c.sure(_start(width, wide, across)), c.sure(_start(height, tall, down))
-    return arrays.cropped(c, p, left, wide, top, tall)
+    return _all_cropped(c, pictures, left, wide, top, tall)
 
 
-def _center_crop(c: Compiler, each: Any, p: Picture) -> Picture:
-    _bytes(p)
-    (width, height), (wide, tall) = p.extents(), _crop_size(each)
+def _center_crop(c: Compiler, each: Any, pictures: Pictures) -> Pictures:
+    _bytes(pictures[0])
+    (width, height), (wide, tall) = pictures[0].extents(), _crop_size(each)
     left, top = (
         c.sure(binary("//", binary("-", whole, part), Number(2, "int")))
         for whole, part in ((width, wide), (height, tall))
     )
-    return arrays.cropped(c, p, left, wide, top, tall)
+    return _all_cropped(c, pictures, left, wide, top, tall)
 
 
-def _resize(c: Compiler, each: Any, p: Picture) -> Picture:
-    _bytes(p)
-    return _resized(c, p, (each.height, each.width), each.interpolation, each.area_for_downscale)
+def _resize(c: Compiler, each: Any, pictures: Pictures) -> Pictures:
+    _bytes(pictures[0])
+    return _all_resized(c, each, pictures, (each.height, each.width))
 
 
-def _flip(axis: int) -> Callable[[Compiler, Any, Picture], Picture]:
-    def row(c: Compiler, each: Any, p: Picture) -> Picture:
-        _bytes(p)
-        return arrays.flipped(c, p, (axis,))
+def _flip(axis: int) -> Row:
+    def row(c: Compiler, each: Any, pictures: Pictures) -> Pictures:
+        _bytes(pictures[0])
+        return [arrays.flipped(c, p, (axis,)) for p in pictures]
 
     return row
 
 
-def _transpose(c: Compiler, each: Any, p: Picture) -> Picture:
-    _bytes(p)
-    return arrays.turned(c, p)
+def _transpose(c: Compiler, each: Any, pictures: Pictures) -> Pictures:
+    _bytes(pictures[0])
+    return [arrays.turned(c, p) for p in pictures]
 
 
-def _rotate_90(c: Compiler, each: Any, p: Picture) -> Picture:
-    _bytes(p)
+def _rotate_90(c: Compiler, each: Any, pictures: Pictures) -> Pictures:
+    _bytes(pictures[0])
     factor = _between(c, each, 0, 3)
     odd = binary("==", binary("%", factor, Number(2, "int")), Number(1, "int"))
     # A quarter turn counter-clockwise, and then perhaps a half turn.
-    quarter = _either(c, odd, lambda: arrays.flipped(c, arrays.turned(c, p), (0,)), lambda: p)
+    quarter = _either(
+        c, odd, lambda: [arrays.flipped(c, arrays.turned(c, p), (0,)) for p in pictures], lambda: pictures
+    )
     half = binary("<=", Number(2, "int"), factor)
-    return _either(c, half, lambda: arrays.flipped(c, quarter, (0, 1)), lambda: quarter)
+    return _either(c, half, lambda: [arrays.flipped(c, p, (0, 1)) for p in quarter], lambda: quarter)
+
+
+def _of_image(row: Callable[[Compiler, Any, Picture], Picture], *, moves: bool = False) -> Row:
+    """What changes the image alone; or the mask as well, if it moves pixels, by what is not known."""
+
+    def of_all(c: Compiler, each: Any, pictures: Pictures) -> Pictures:
+        image, *masks = pictures
+        if moves and masks:
+            raise UnreadableError("has albumentations warp masks")
+        return [row(c, each, image), *masks]
+
+    return of_all
 
 
 def _affine(c: Compiler, each: Any, p: Picture) -> Picture:
@@ -618,29 +666,27 @@ def _normalize(c: Compiler, each: Any, p: Picture) -> Picture:
     return p.then(_Normalized(function, kept))
 
 
-def _to_tensor(c: Compiler, each: Any, p: Picture) -> Picture:
-    if len(p.axes()) != 3:
+def _to_tensor(c: Compiler, each: Any, pictures: Pictures) -> Pictures:
+    if len(pictures[0].axes()) != 3:
         raise UnreadableError("makes a tensor of an array of other dimensions")
-    return (
-        p.then(Applied(np.ascontiguousarray))
-        .then(Applied("transpose", (2, 0, 1)))
-        .then(Applied(torch.from_numpy), "tensor")
-    )
+    image, *masks = (p.then(Applied(np.ascontiguousarray)) for p in pictures)
+    turned = image.then(Applied("transpose", (2, 0, 1)))
+    return [p.then(Applied(torch.from_numpy), "tensor") for p in (turned, *masks)]
 
 
-_ROWS: dict[str, Callable[[Compiler, Any, Picture], Picture]] = {
-    "Affine": _affine,
+_ROWS: dict[str, Row] = {
+    "Affine": _of_image(_affine, moves=True),
     "CenterCrop": _center_crop,
     "HorizontalFlip": _flip(1),
-    "Normalize": _normalize,
-    "HueSaturationValue": _hue_saturation_value,
-    "RandomBrightnessContrast": _brightness_contrast,
+    "Normalize": _of_image(_normalize),
+    "HueSaturationValue": _of_image(_hue_saturation_value),
+    "RandomBrightnessContrast": _of_image(_brightness_contrast),
     "RandomCrop": _random_crop,
     "RandomResizedCrop": _random_resized_crop,
     "RandomRotate90": _rotate_90,
     "Resize": _resize,
-    "Rotate": _rotate,
-    "ShiftScaleRotate": _affine,
+    "Rotate": _of_image(_rotate, moves=True),
+    "ShiftScaleRotate": _of_image(_affine, moves=True),
     "ToTensorV2": _to_tensor,
     "Transpose": _transpose,
     "VerticalFlip": _flip(0),

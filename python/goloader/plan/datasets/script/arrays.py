@@ -36,6 +36,8 @@ Row = Callable[["Compiler", Picture, dict[str, Expression]], Picture]
 ARITHMETIC = {sign: SIGNS[sign] for sign in ("+", "-", "*", "/", "&", "|", *COMPARISONS)}
 IN_PLACE = {sign: bytecode.IN_PLACE[sign] for sign in ("+=", "-=", "*=", "/=")}
 
+IN_PLACE_METHODS = ("add_", "div_", "mul_", "sub_")
+
 
 def _of_copy(change: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return lambda made, other: InPlace(change, other)(made)
@@ -183,8 +185,6 @@ def tail(function: Any, form: str, *names: str) -> Row:
 
     def row(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
         options = tuple((name, c.constant(given[name])) for name in names if name in given)
-        if dict(options).get("inplace"):
-            raise UnreadableError("changes a tensor in place")
         return c.use(p).then(Applied(function, options=options), form)
 
     return row
@@ -196,6 +196,17 @@ def method(name: str, form: str | None = None) -> Callable[[Compiler, Picture, C
     def row(c: Compiler, p: Picture, call: Call) -> Picture:
         options = tuple((option, c.constant(value)) for option, value in call.options)
         return p.then(Applied(name, tuple(map(c.constant, call.arguments)), options), form)
+
+    return row
+
+
+def _in_place(name: str) -> Callable[[Compiler, Picture, Call], Picture]:
+    """A method of tensors that changes each number of its own: making.py says so of the tensor."""
+
+    def row(c: Compiler, p: Picture, call: Call) -> Picture:
+        if len(call.arguments) != 1 or call.options:
+            raise UnreadableError(f"calls {call.function} with other arguments", call)
+        return p.then(InPlace(getattr(torch.Tensor, name), c.constant(call.arguments[0])))
 
     return row
 
@@ -260,6 +271,7 @@ METHODS: dict[tuple[str, str], Callable[[Compiler, Picture, Call], Picture]] = {
             "to", "type", "unsqueeze",
         )
     },
+    **{("tensor", name): _in_place(name) for name in IN_PLACE_METHODS},
     ("tensor", "expand_as"): _expanded,
     ("tensor", "flip"): _flip,
     ("tensor", "permute"): _transpose,

@@ -28,6 +28,7 @@ from ...originals import is_original
 from ..images import reads_by_opencv
 from ..readers import array_reader
 from . import arrays, patches
+from .images import is_in_place
 from .memory import UNWRITABLE, Held, together
 from .picture import Changed, Picture
 
@@ -43,6 +44,9 @@ def held_of(c: Compiler, of: Expression) -> Held:
         holds = c.branches.get(of.number)
         ways = (of.then, of.otherwise) if not isinstance(holds, bool) else (of.then if holds else of.otherwise,)
         return together([c.memory.of(each) for each in ways if not isinstance(each, Constant)])
+    if isinstance(of, Item) and isinstance(of.owner, Call) and id(of.owner) in c.augmented:
+        given = dict(of.owner.options)[c.constant(of.key)]  # itself, or a copy
+        return c.memory.of(given)._replace(compact=False, forward=True)
     operands = _operands(c, of)
     held = [c.memory.of(each) for each in operands if c.form(each) != "pil"]
     compact = all(each.compact for each in held)
@@ -59,6 +63,8 @@ def held_of(c: Compiler, of: Expression) -> Held:
                 return c.memory.new()
             if name == "expand_as":
                 return UNWRITABLE
+            if name in arrays.IN_PLACE_METHODS:
+                return held[0]
             if name == "astype" and len(arguments) == 1:
                 return c.memory.new(compact=compact)
         case Call() if c.form(of) == "tensor" and not held:
@@ -88,7 +94,9 @@ _NEW = (np.ones_like, np.zeros_like, torch.ones_like, torch.zeros_like, torch.te
 
 
 def _is_normalize(called: Any) -> bool:
-    return is_original(in_class(type(called), "forward"), "torchvision") and type(called).__name__ == "Normalize"
+    """Whether it is torchvision's, which makes a new tensor."""
+    of_torchvision = is_original(in_class(type(called), "forward"), "torchvision")
+    return of_torchvision and type(called).__name__ == "Normalize" and not is_in_place(called)
 
 
 def _back_or_plain(c: Compiler, key: Expression) -> tuple[bool, bool]:
@@ -144,8 +152,11 @@ def store(c: Compiler, stored: Stored) -> None:
     change(c, owner, made)
 
 
-def change(c: Compiler, array: Expression, made: Picture) -> None:
-    """An array becomes another in place."""
+def change(c: Compiler, array: Expression, made: Picture, by: Expression | None = None) -> None:
+    """An array becomes another in place, by an expression that gives it."""
+    array = c.itself(array)
+    if by is not None:
+        c.given_back[id(by)] = array
     if made.form not in ("array", "tensor"):
         raise UnreadableError(f"changes {array}", array)
     c.memory.change(array)

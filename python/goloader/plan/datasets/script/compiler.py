@@ -134,6 +134,8 @@ class Compiler:
         self.accounted: set[int] = set()
         # Files whose image is used as it is in them.
         self._used: set[int] = set()
+        # By the id of an image that was loaded: the block of instructions that does so.
+        self.loaded: dict[int, list[Any]] = {}
         self.entered: set[int] = set()
         # Which arrays share memory, those that were changed in place within each branch that is being gone, with what
         # they were before it, and when each was changed last.
@@ -142,6 +144,8 @@ class Compiler:
         self.born: dict[int, list[Any]] = {}
         self.now = 0
         self.changed_at: dict[int, int] = {}
+        self.given_back: dict[int, Expression] = {}
+        self.gives_arrays = False  # some of its images are arrays
         # When each value was evaluated, by its id.
         self.taken_at: dict[int, int] = {}
         self.began: dict[int, int] = {}
@@ -152,7 +156,7 @@ class Compiler:
         self._series: dict[int, tuple[Expression, Series | None]] = {}
         self._without_grad: list[Expression] = []  # which `with torch.no_grad()` it is in
         # What one of albumentations' objects gives, by the id of the call, and the generators that these draw from.
-        self.augmented: dict[int, tuple[Expression, Picture]] = {}
+        self.augmented: dict[int, tuple[Expression, dict[str, Picture]]] = {}
         self.objects: list[random.Random] = []
         # What it goes by that is no object's: how torch adds up.
         self.settings: list[Callable[[], Any]] = []
@@ -305,12 +309,19 @@ class Compiler:
             ):
                 self.calls[sys.modules["PIL.Image"].Image, "load"] = None
                 self.use(self.sure_picture(owner))
+                self.loaded[id(owner)] = self.into
                 return True
             case Attribute(owner=owner, name=name) if (form := self.form(owner)) is not None:
                 if form == "pil":
                     return name in METHODS or name in ("size", "width", "height", "mode", "load")
-                asked = name in ("shape", "ndim", "dtype", *arrays.ASKING) or (form, name) == ("tensor", "size")
+                asked = name in ("shape", "ndim", "dtype", *arrays.ASKING) or (
+                    form == "tensor" and name in ("size", "dim", "ndimension")
+                )
                 return asked or (form, name) in arrays.METHODS
+            case Call(function=Attribute(owner=owner, name="size"), arguments=(), options=()) if (
+                self.form(owner) == "tensor"
+            ):
+                return True
             case Item(owner=Attribute(owner=owner, name="shape"), key=Display()) if self.form(owner) is not None:
                 with suppress(UnreadableError):
                     self.several(of)
@@ -587,6 +598,7 @@ class Compiler:
 
     def picture(self, of: Expression) -> Picture | None:
         """The image that an expression is; None for what is none. Raises UnreadableError for one that is not known."""
+        of = self.itself(of)
         if id(of) not in self.known:
             found = picture_of(self, of)
             self.known[id(of)] = of, found
@@ -597,6 +609,10 @@ class Compiler:
                     self.memory.put(of, held_of(self, of))
         self.memory.check(of)
         return self.known[id(of)][1]
+
+    def itself(self, of: Expression) -> Expression:
+        """The array that an expression is, if what it calls changed that in place and gave it."""
+        return self.given_back.get(id(of), of)
 
     def sure_picture(self, of: Expression) -> Picture:
         picture = self.picture(of)

@@ -31,7 +31,7 @@ from . import numbers
 from .apart import MadeApart, made_apart
 from .making import stacked_images
 from .numbers import INDEX, Number
-from .picture import Picture
+from .picture import Applied, Picture
 from .rows import row_of
 from .stack import Stack
 
@@ -87,7 +87,13 @@ def structure_of(c: Compiler, given: Expression, batch: type) -> Structure:
 
 
 def _give_image(c: Compiler, picture: Picture, given: Expression) -> int:
-    if picture.form != "tensor":
+    if picture.form == "array":
+        # default_collate makes tensors of arrays, and warns of those that cannot be written to.
+        held = c.memory.of(c.itself(given))
+        if not (held.of and held.writable and held.forward):
+            raise UnreadableError("gives an array that goes backwards, or may not be written to", given)
+        picture, c.gives_arrays = picture.then(Applied(torch.as_tensor), "tensor"), True
+    elif picture.form != "tensor":
         raise UnreadableError("gives images that are no tensors", given)
     c.pictures.append(c.use(picture))
     return len(c.pictures) - 1
@@ -108,6 +114,8 @@ def _stacked(c: Compiler, given: Expression) -> Stack | None:
             places = [*dims, *(each for name, each in options if name == "dim")]
             if pictures is None or len(places) > 1 or len(places) < len(dims) + len(options):
                 return None
+            if any(each.form == "array" for each in pictures):
+                raise UnreadableError("puts arrays together as tensors", given)
             at = c.constant(places[0]) if places else 0
             numbers = [_give_image(c, *each) for each in zip(pictures, items, strict=True)]
             return Stack.of(numbers, [each.made() for each in pictures], at, joins=called is torch.cat)

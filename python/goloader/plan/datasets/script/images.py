@@ -57,8 +57,14 @@ def _cropped(c: Compiler, p: Picture, left: Number, top: Number, width: Number, 
     return c.apply(p, [step], ("pillow.crop",), size=(height.json, width.json) if known else None)
 
 
+def _rounded(c: Compiler, of: Expression | Number) -> Number:
+    """A place of a box, which Pillow rounds."""
+    number = c.number(of)
+    return c.sure(unary("round", number)) if number.kind == "float" else _int(c, number)
+
+
 def _crop(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
-    left, top, right, bottom = (_int(c, each) for each in c.several(given["box"], 4))
+    left, top, right, bottom = (_rounded(c, each) for each in c.several(given["box"], 4))
     return _cropped(c, p, left, top, _less(right, left), _less(bottom, top))
 
 
@@ -416,6 +422,11 @@ def _of_array(c: Compiler, p: Picture, transform: Any) -> Picture:
     raise UnreadableError(f"transforms an array by {type(transform).__name__}")
 
 
+def is_in_place(transform: Any) -> bool:
+    """Whether one of torchvision's objects changes the tensor that it is called with, and gives that."""
+    return bool(vars(transform).get("inplace"))
+
+
 def known_transform(c: Compiler, p: Picture, transform: Any) -> Picture:
     """What one of torchvision's objects makes of an image. Raises RefusalError or UnreadableError."""
     if p.form == "array":
@@ -431,12 +442,11 @@ def known_transform(c: Compiler, p: Picture, transform: Any) -> Picture:
     if p.form == "summed":
         raise UnreadableError(f"transforms a tensor by {type(transform).__name__} that was convolved")
 
-    def look() -> tuple[T.Geometry | None, bool]:
-        if vars(transform).get("inplace"):
-            raise UnreadableError("changes a tensor in place")
-        return step_of(transform, p.channels, p.size, p.tail, p.form == "tensor")
+    def look() -> tuple[T.Geometry | None, bool, bool]:
+        step, makes = step_of(transform, p.channels, p.size, p.tail, p.form == "tensor")
+        return step, makes, is_in_place(transform)
 
-    step, makes = look()
+    step, makes, _ = look()
     c.looked.append(look)
     if makes:
         return c.use(p).then(transform, "tensor")

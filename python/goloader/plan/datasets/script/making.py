@@ -26,12 +26,12 @@ from ...bytecode import (
     UnreadableError,
 )
 from ...look import is_a
-from ..images import makes_image, opens, reads_by_opencv
+from ..images import makes_image, opens, reads_by_opencv, warns_of
 from ..readers import array_reader
 from . import arrays, convolutions
 from .albumentations import composed, is_compose
 from .changing import change
-from .images import ENHANCEMENTS, METHODS, bind, enhanced, function_row, known_transform
+from .images import ENHANCEMENTS, METHODS, bind, enhanced, function_row, is_in_place, known_transform
 from .opening import of_array, open_file, read_as_array, read_by_opencv
 from .picture import Applied, InPlace, Picture
 from .stack import Stack
@@ -44,8 +44,8 @@ def picture_of(c: Compiler, of: Expression) -> Picture | None:
     """The image that an expression is; None for what is none. Raises UnreadableError for one that is not known."""
     match of:
         case Closed(value=value):
-            picture = c.picture(value)
-            if picture is not None and picture.form == "pil":
+            picture, loaded = c.picture(value), c.loaded.get(id(value))
+            if picture is not None and picture.form == "pil" and (loaded is None or not c.is_in(loaded)):
                 raise UnreadableError(f"uses {value} behind the end of its with", value)
             return picture
         case Entered(manager=inner):
@@ -56,8 +56,8 @@ def picture_of(c: Compiler, of: Expression) -> Picture | None:
             return _picture_of_call(c, of)
         case Binary():
             return _arithmetic(c, of)
-        case Item(owner=owner, key=Constant(value="image")) if id(owner) in c.augmented:
-            return c.augmented[id(owner)][1]
+        case Item(owner=owner, key=Constant(value=str(name))) if id(owner) in c.augmented:
+            return c.augmented[id(owner)][1].get(name)
         case Part(
             owner=Call(function=function, arguments=(Display() as images,), options=()) as stack, number=number
         ) if len(images.items) == of.count and c.function(function) is torch.stack:
@@ -81,7 +81,7 @@ def _of_stack(c: Compiler, stack: Call, images: Sequence[Expression], number: in
 def stacked_images(c: Compiler, stack: Call, images: Sequence[Expression]) -> list[Picture] | None:
     """The images that torch.stack or torch.cat put together; None for others. Raises UnreadableError for images of
     several sizes, and for those that were changed since."""
-    if any(c.changed_at.get(id(each), 0) > c.taken_at.get(id(stack), 0) for each in images):
+    if any(c.changed_at.get(id(c.itself(each)), 0) > c.taken_at.get(id(stack), 0) for each in images):
         raise UnreadableError("puts images together before they are changed", stack)
     pictures = [each for each in map(c.picture, images) if each is not None]
     if len(pictures) < len(images):
@@ -102,7 +102,7 @@ def _picture_of_call(c: Compiler, call: Call) -> Picture | None:
     if isinstance(function, Attribute) and (owner := c.picture(function.owner)) is not None:
         if function.name == "load" or (function.name in arrays.ASKING and not arguments and not call.options):
             return None
-        if function.name == "size" and owner.form == "tensor":
+        if function.name in ("size", "dim", "ndimension") and owner.form == "tensor":
             return None
         if owner.form == "pil" and function.name in METHODS:
             names, row = METHODS[function.name]
@@ -111,7 +111,11 @@ def _picture_of_call(c: Compiler, call: Call) -> Picture | None:
             return row(c, owner, bind(call, names))
         method = arrays.METHODS.get((owner.form, function.name))
         if method is not None:
-            return method(c, owner, call)
+            made = method(c, owner, call)
+            if function.name in arrays.IN_PLACE_METHODS:
+                c.check_tail(made)
+                change(c, function.owner, made, call)
+            return made
         raise UnreadableError(f"calls {function}", call)
     try:
         called = c.own.value(function)
@@ -120,9 +124,11 @@ def _picture_of_call(c: Compiler, call: Call) -> Picture | None:
     if opens(called):
         c.own.means(function)
         c.calls[sys.modules[called.__module__], called.__name__] = None
-        if len(arguments) != 1 or call.options:
+        path, *others = ("fp", "mode") if called is sys.modules["PIL.Image"].open else ("path",)
+        given = bind(call, (path, *others))
+        if path not in given or any(c.constant(given[each]) != "r" for each in others if each in given):
             raise UnreadableError(f"opens images by {call}", call)
-        return open_file(c, arguments[0], called)
+        return open_file(c, given[path], called)
     if (reads := reads_by_opencv(called)) is not None:
         c.own.means(function)
         return read_by_opencv(c, call, reads)
@@ -132,8 +138,13 @@ def _picture_of_call(c: Compiler, call: Call) -> Picture | None:
     if makes_image(called):
         c.own.means(function)
         c.calls[sys.modules[called.__module__], called.__name__] = None
-        if len(arguments) == 1 and not call.options and c.form(arguments[0]) == "array":
-            return arrays.to_pil(c, c.sure_picture(arguments[0]))
+        if arguments and c.form(arguments[0]) == "array":
+            made = arrays.to_pil(c, c.sure_picture(arguments[0]))
+            given = bind(replace(call, arguments=arguments[1:]), ("mode",))
+            mode = c.constant(given["mode"]) if given else None
+            if mode not in (None, made.mode) or (mode is not None and warns_of(called, mode)):
+                raise UnreadableError(f"makes images of mode {mode}", call)
+            return made
         return of_array(c, call)
     if is_compose(called):
         c.own.means(function)
@@ -157,20 +168,23 @@ def _picture_of_call(c: Compiler, call: Call) -> Picture | None:
         c.names.append(type(called).__name__)
         if image.form in ("tensor", "summed") and convolutions.takes(called):
             return convolutions.through(c, image, called)
-        return _checked(c, image, arguments[0], known_transform(c, image, called))
+        made = _checked(c, image, arguments[0], known_transform(c, image, called))
+        if is_in_place(called):
+            change(c, arguments[0], made, call)
+        return made
     names, row, place = row_of
     if place is not None:
         c.calls[place] = None
     c.names.append(getattr(called, "__name__", str(called)))
-    behind = replace(call, arguments=arguments[1:])
-    if called is not getattr(sys.modules.get("cv2"), "flip", None):
-        return _checked(c, image, arguments[0], row(c, image, bind(behind, names)))
-    given = bind(behind, (*names, "dst"))
-    made = row(c, image, given)
-    if "dst" in given:
+    behind, is_flip = replace(call, arguments=arguments[1:]), called is getattr(sys.modules.get("cv2"), "flip", None)
+    given = bind(behind, (*names, "dst") if is_flip else names)
+    made = _checked(c, image, arguments[0], row(c, image, given))
+    if "inplace" in given and c.constant(given["inplace"]):
+        change(c, arguments[0], made, call)
+    if is_flip and "dst" in given:
         if given["dst"] is not arguments[0] or not c.memory.of(arguments[0]).compact:
             raise UnreadableError(f"writes to another array by {call}", call)
-        change(c, arguments[0], made)
+        change(c, arguments[0], made, call)
     return made
 
 
@@ -208,14 +222,14 @@ def _arithmetic(c: Compiler, of: Binary) -> Picture | None:
                 if made is None:
                     return None
                 c.check_tail(made)
-                change(c, image, made)
+                change(c, image, made, of)
                 return made
             value = c.constant(other)
             if type(value) not in (bool, int, float, list, tuple, np.ndarray):
                 raise UnreadableError(f"changes an array by {other}", other)
             made = picture.then(InPlace(arrays.IN_PLACE[of.operator], value))
             c.check_tail(made)
-            change(c, image, made)
+            change(c, image, made, of)
             return made
     return None
 
@@ -246,7 +260,7 @@ def _picture_of_two(c: Compiler, of: Either) -> Picture | None:
         return _picture_or_none(of, sides, one, other)
     if not (one.plain and other.plain):
         one, other = c.use(one), c.use(other)
-    if any(c.changed_at.get(id(each), 0) > c.began[of.number] for each in (of.then, of.otherwise)):
+    if any(c.changed_at.get(id(c.itself(each)), 0) > c.began[of.number] for each in (of.then, of.otherwise)):
         raise UnreadableError(f"uses one of two arrays after it was changed: {of}", of)
     key = of.number, *((each.register, each.tails, each.summed) for each in (one, other))
     if key not in c.of_two:

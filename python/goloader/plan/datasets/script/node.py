@@ -59,6 +59,7 @@ class ScriptPart:
     stacks  fields behind all others, of several images each
     fields  rows of arrays and of sounds, in place of images
     alone   none of these shares memory with another, or with the dataset
+    arrays  some images are arrays, of which default_collate makes tensors
     """
 
     dataset: Any
@@ -79,6 +80,7 @@ class ScriptPart:
     stacks: tuple[Stack, ...]
     fields: tuple[Field, ...]
     alone: bool
+    arrays: bool
 
     def __len__(self) -> int:
         return self.length
@@ -190,7 +192,7 @@ class Scripted(Node):
             tuple(compiler.needs), tuple(dict.fromkeys(compiler.names)), frozenset(compiler.generators),
             tuple(compiler.objects), images,
             tuple(compiler.column_kinds), sample, examples, tuple(compiler.stacks), tuple(compiler.fields),
-            compiler.crops is None or compiler.crops.alone,
+            compiler.crops is None or compiler.crops.alone, compiler.gives_arrays,
         )  # fmt: skip
         apart = [beside for each, beside in given if beside is not None and isinstance(each.made, MadeApart)]
         if apart:

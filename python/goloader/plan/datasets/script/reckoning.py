@@ -70,6 +70,10 @@ def number_of(c: Compiler, of: Expression) -> Number:
             return _extents(c, owner)[name == "height"]
         case Attribute(owner=owner, name="ndim") if c.form(owner) in ("array", "tensor"):
             return Number(len(c.sure_picture(owner).axes()), "int")
+        case Call(function=Attribute(owner=owner, name="dim" | "ndimension"), arguments=(), options=()) if (
+            c.form(owner) == "tensor"
+        ):
+            return Number(len(c.sure_picture(owner).axes()), "int")
         case Part(owner=owner, number=place, count=count):
             return c.number(c.several(owner, count)[place])
         case Item(owner=owner, key=key):
