@@ -70,6 +70,27 @@ class Drawn(Pairs):
         return self.transform(image), numbers
 
 
+class Clouds(data.Dataset[Any]):
+    """Points that numpy draws, and tensors, by their own means and deviations: sums hang on their order."""
+
+    def __init__(self) -> None:
+        rng = np.random.default_rng(3)
+        self.points = rng.normal(size=(60, 300, 3)).astype(np.float32)
+        self.series = torch.from_numpy(rng.normal(size=(60, 90, 7)).astype(np.float32))
+        self.signals = rng.normal(size=(60, 9000))
+
+    def __len__(self) -> int:
+        return 60
+
+    def __getitem__(self, index: int) -> Any:
+        points = self.points[index][np.random.choice(300, 200, replace=True)] * random.uniform(0.8, 1.2)
+        points = points - np.mean(points, axis=0)
+        points = points / np.max(np.sqrt(np.sum(points**2, axis=1)))
+        series, signal = self.series[index], self.signals[index]
+        series = (series - series.mean(0)) / series.std(dim=0, unbiased=False)
+        return points, series, series.sum() / series.std(), (signal - signal.mean()) / signal.std()
+
+
 class Numbers(data.Dataset[Any]):
     """No images: Python makes the samples, with random numbers of each generator's own."""
 

@@ -79,6 +79,12 @@ def test_numbers_are_those_of_python_s_c_library(root: Path, workers: int) -> No
     assert loader.explain().native is (2 in DOORS), loader.explain()
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+def test_arrays_are_reckoned_with_as_by_their_libraries(workers: int) -> None:
+    loader = check(samples.Clouds(), shuffle=True, num_workers=workers)
+    assert loader.explain().native is (2 in DOORS), loader.explain()
+
+
 @pytest.mark.parametrize("dataset", [samples.Numbers(), samples.Stream()], ids=["map", "iterable"])
 def test_door_3_gives_torch_s_batches_through_slots(dataset: Any) -> None:
     loader = check(dataset, num_workers=2)

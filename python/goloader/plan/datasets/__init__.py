@@ -10,7 +10,8 @@
     own.py      the user's own classes, and torchvision's others, read from bytecode
     computed/   those that make samples of arrays; bases.py what they take items of, sequences.py lists of arrays,
                 ahead.py what is worked out for each index, array_files.py files that have an array each, sounds.py what
-                reads WAV files, program.py, arithmetic.py and integers.py what is made of the items, and which they are
+                reads WAV files; program.py what is made of the items, arithmetic.py how, functions.py by which
+                functions, reductions.py in which order they are added, and integers.py which items they are
     fetched.py  objects of remote stores that code fetches by libraries, and clients.py by whom
     connector.py  s3torchconnector's datasets and clients
     databases.py  environments of LMDB, and which values of them code takes
