@@ -271,7 +271,7 @@ def test_what_a_crop_does_not_show_is_torchs(tmp_path: Path, made: Any, frames: 
     dataset = made(tmp_path)
     native = goloader.DataLoader(dataset, batch_size=4, num_workers=1).explain().native
     check(dataset, native=native, workers=(0, 1))
-    assert not (native and frames is None)
+    assert not (native and frames is None) or made is ByTorch  # some samples of every batch are left to its code
 
 
 class Beyond(Files):
