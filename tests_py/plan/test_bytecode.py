@@ -111,6 +111,12 @@ BODIES = {
     "with self.x as a, self.y as b: return b.c(i)": "self.y.c(index) and self.x",
     "return -self.x[i]": "-self.x[index]",
     "a = self.x[i]; a += 1; return a": "(self.x[index] += 1)",
+    "a = self.x[i]; a -= 1; a *= 2; a /= 3; return a": "(((self.x[index] -= 1) *= 2) /= 3)",
+    "return self.x[i] ** 2, self.x[i] & 1 | 2 ^ self.y, self.x[i] // 2 << 1 >> 2, self.x[i] @ self.y": (
+        "tuple((self.x[index] ** 2), ((self.x[index] & 1) | (2 ^ self.y)), (((self.x[index] // 2) << 1) >> 2), "
+        "(self.x[index] @ self.y))"
+    ),
+    "a = torch.zeros(9); a[:3] = self.x[i]; return a": "torch.zeros(9) with [:3] = self.x[index]",
     "return {i: self.x[i]}": None,
     "return {**self.d}": None,
     "return [*self.x[i]]": None,

@@ -17,6 +17,7 @@ import torch
 from torch import distributed
 from torch._utils import ExceptionWrapper
 from torch.utils import _pytree as pytree
+from torch.utils._device import DeviceContext
 from torch.utils.data import DataLoader, _utils
 from torch.utils.data._utils import collate, fetch, worker
 from torch.utils.data._utils.pin_memory import pin_memory
@@ -64,9 +65,14 @@ _set = getattr(torch, "_GLOBAL_DEVICE_CONTEXT", None)
 
 
 def default_device() -> torch.device:
-    """torch.get_default_device(), which takes 10 us to say that none was set."""
+    """torch.get_default_device(), which takes 10 us to say that none was set, and until torch 2.5 does not see
+    `with torch.device(...)`."""
     none = _set is not None and not _modes() and getattr(_set, "device_context", None) is None
-    return _CPU if none else torch.get_default_device()
+    if none:
+        return _CPU
+    modes = torch.overrides._get_current_function_mode_stack()
+    devices = [mode.device for mode in modes if type(mode) is DeviceContext]
+    return devices[-1] if devices else torch.get_default_device()
 
 
 def default_store() -> Any:

@@ -27,6 +27,7 @@ import numpy as np
 import torch
 
 from .. import transforms as T
+from ..adapters.torch import default_device
 from ..selfcheck import libraries
 from . import augments, erasing, sizes
 from .calls import calls_of
@@ -190,7 +191,7 @@ def check_defaults() -> None:
         raise TransformRefusal(
             "torch.set_default_dtype", f"random numbers are drawn as {torch.get_default_dtype()}", "TORCH_DEFAULTS"
         )
-    if torch.get_default_device().type != "cpu":
+    if default_device().type != "cpu":
         raise TransformRefusal(
             "torch.set_default_device", "random numbers are drawn on another device", "TORCH_DEFAULTS"
         )

@@ -264,6 +264,11 @@ def store_item(machine: Machine, instruction: Instruction) -> None:
     machine.change(made, with_item(made, machine.key(name), item))
 
 
+def store_slice(machine: Machine, instruction: Instruction) -> None:
+    machine.push(Display(slice, tuple(machine.pop(2))))
+    store_item(machine, instruction)
+
+
 def call_with_names(machine: Machine, instruction: Instruction) -> None:
     machine.options = value_of(machine.stack.pop())
     machine.call(instruction.argval)
@@ -567,15 +572,9 @@ _ROWS: tuple[tuple[str, _Step], ...] = (
         lambda m, i: None,
     ),
     ("BEFORE_WITH SETUP_WITH", before_with),
-    ("BINARY_ADD", _operator("+")),
-    ("BINARY_FLOOR_DIVIDE", _operator("//")),
-    ("BINARY_MODULO", _operator("%")),
-    ("BINARY_MULTIPLY", _operator("*")),
     ("BINARY_OP", binary_op),
     ("BINARY_SLICE", binary_slice),
     ("BINARY_SUBSCR", lambda m, i: m.push(Item(*m.pop(2)))),
-    ("BINARY_SUBTRACT", _operator("-")),
-    ("BINARY_TRUE_DIVIDE", _operator("/")),
     ("BUILD_CONST_KEY_MAP", build_const_key_map),
     ("BUILD_LIST", _build(list)),
     ("BUILD_MAP", build_map),
@@ -592,10 +591,10 @@ _ROWS: tuple[tuple[str, _Step], ...] = (
     ("CONVERT_VALUE", lambda m, i: _convert(m, i.arg or 0)),
     ("COPY DUP_TOP", lambda m, i: m.stack.append(m.stack[-(i.arg or 1)])),
     ("DICT_MERGE DICT_UPDATE", dict_update),
+    ("DUP_TOP_TWO", lambda m, i: m.stack.extend(m.stack[-2:])),
     ("FOR_ITER", for_iter),
     ("FORMAT_SIMPLE FORMAT_VALUE FORMAT_WITH_SPEC", format_value),
     ("GET_ITER", get_iter),
-    ("INPLACE_ADD", _operator("+=")),
     ("IMPORT_FROM", import_from),
     ("IMPORT_NAME", import_name),
     ("IS_OP", _negatable("is", "is not")),
@@ -630,6 +629,7 @@ _ROWS: tuple[tuple[str, _Step], ...] = (
     ("STORE_FAST STORE_FAST_STORE_FAST", store_fast),
     ("STORE_FAST_LOAD_FAST", store_fast_load_fast),
     ("SETUP_FINALLY", handle),
+    ("STORE_SLICE", store_slice),
     ("STORE_SUBSCR", store_item),
     ("SWAP", swap),
     ("UNARY_INVERT", lambda m, i: m.push(Unary("~", m.stack.pop()))),
@@ -638,6 +638,15 @@ _ROWS: tuple[tuple[str, _Step], ...] = (
     ("UNPACK_EX", unpack_more),
     ("UNPACK_SEQUENCE", unpack_sequence),
     ("YIELD_VALUE", lambda m, i: m.give(m.stack[-1])),
+    *(  # of CPython 3.10: "BINARY_OP" has taken their place
+        (f"{kind}_{name}", _operator(sign + kept))
+        for kind, kept in (("BINARY", ""), ("INPLACE", "="))
+        for name, sign in (
+            ("ADD", "+"), ("AND", "&"), ("FLOOR_DIVIDE", "//"), ("LSHIFT", "<<"), ("MATRIX_MULTIPLY", "@"),
+            ("MODULO", "%"), ("MULTIPLY", "*"), ("OR", "|"), ("POWER", "**"), ("RSHIFT", ">>"), ("SUBTRACT", "-"),
+            ("TRUE_DIVIDE", "/"), ("XOR", "^"),
+        )
+    ),
     *(
         (f"POP_JUMP_IF_{name} POP_JUMP_FORWARD_IF_{name} POP_JUMP_BACKWARD_IF_{name}", _pop_jump(wanted, none))
         for name, wanted, none in (

@@ -454,9 +454,11 @@ def _check_fits(number: Any, dtype: str) -> None:
 def _check_values_tell_nothing(*values: Value) -> None:
     """Raises UnreadableError where numpy 1 chooses a type by what single numbers are, beside arrays. Of a float it asks
     whether an array's type has room for it, which a step does by its overflow."""
+    dtypes = [dtype_of(each.sample) for each in values]
     single = [each for each in values if not np.ndim(each.sample)]
     plain = any(each.constant and kind_of(each.sample) == "number" for each in single)
-    alike = len({dtype_of(each.sample) for each in values}) == 1 or len(single) == len(values)
+    wide = any(dtype == "float64" and np.ndim(each.sample) for each, dtype in zip(values, dtypes, strict=True))
+    alike = len({*dtypes}) == 1 or len(single) == len(values) or wide
     if _LEGACY and not alike and not plain and not all(_is_float(dtype_of(each.sample)) for each in single):
         raise UnreadableError("works with arrays and integers of other types, which numpy 1 converts by their values")
 

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ...adapters.torch import default_device
 from ...arrays.file_array import NUMPY_DTYPES, reach
 from ...arrays.mapped import file_of
 from ..bytecode import Expression, UnreadableError
@@ -435,6 +436,6 @@ def why_not_collated(sample: Any) -> str:
         return "of uint64, of which torch makes no batch"
     if not collates_plainly(sample):
         return f"of {type(sample).__name__}, for which default_collate_fn_map was changed"
-    if torch.get_default_device().type != "cpu":
-        return f"not a tensor, and would go to the default device, {torch.get_default_device()}"
+    if default_device().type != "cpu":
+        return f"not a tensor, and would go to the default device, {default_device()}"
     return ""

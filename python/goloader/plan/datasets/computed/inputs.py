@@ -98,3 +98,19 @@ def windows(array: Any, axis: int, length: int) -> Any:
         return torch.as_strided(array, shape, strides, array.storage_offset())
     strides = (array.strides[axis], *array.strides)
     return np.lib.stride_tricks.as_strided(array, shape, strides, writeable=array.flags.writeable)
+
+
+def flattened(array: Any) -> tuple[Any, int]:
+    """An array with its first two axes as one, and how many items of that a step along the first was. There may be
+    items between its rows. Raises UnreadableError if they lie in another order.
+    """
+    tensor = isinstance(array, torch.Tensor)
+    outer, inner, *rest = array.stride() if tensor else array.strides
+    if inner <= 0 or outer < inner or outer % inner or not array.shape[0]:
+        raise UnreadableError("takes items by two numbers of an array that lies in another order")
+    step = outer // inner
+    shape = ((array.shape[0] - 1) * step + array.shape[1], *array.shape[2:])
+    if tensor:
+        return torch.as_strided(array, shape, (inner, *rest), array.storage_offset()), step
+    strides = (inner, *rest)
+    return np.lib.stride_tricks.as_strided(array, shape, strides, writeable=array.flags.writeable), step

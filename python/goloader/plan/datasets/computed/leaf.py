@@ -53,7 +53,7 @@ from ..integers import INDEX, Integers
 from ..program import INPUT, Items, Writer
 from ..sounds import Reader, how_read, reader_of
 from ..tree import Indices
-from .inputs import Input, windows
+from .inputs import Input, flattened, windows
 
 if TYPE_CHECKING:
     from .node import Computed
@@ -662,38 +662,69 @@ class Leaf:
         return self._viewed(base, base.array, rows, ())
 
     def _row(self, base: Base, keys: list[Expression]) -> Value:
-        """Rows of a base, or windows, by one number that depends on the index; and items of these by constants."""
+        """Rows of a base, or windows, by one number that depends on the index, or by two along its first axes; and what
+        constants take of these."""
         dependent = [n for n, each in enumerate(keys) if self._depends(each)]
-        if len(dependent) > 1:
-            raise UnreadableError("takes items by several numbers that depend on the index")
         axis = dependent[0]
         if base.is_list:
             if len(keys) > 1 or isinstance(keys[0], Display):
                 raise UnreadableError("takes windows of a list")
             return self._taken(base, self._integers(self.value(keys[0])))
+        array, first = base.array, None
+        if len(dependent) > 1:
+            first, array, step = self._rows_of_rows(base, keys, dependent)
+            keys = keys[1:]
         before = [self._key(each) for each in keys[:axis]]
-        if any(each is None or each is ... for each in before) or axis >= base.array.ndim:
+        if any(each is None or each is ... for each in before) or axis >= array.ndim:
             raise UnreadableError("takes items in a way that is not known")
         rest = [self._key(each) for each in keys[axis + 1 :]]
-        array, key, window = base.array, keys[axis], 0
+        key, window = keys[axis], 0
         if isinstance(key, Display) and key.kind is slice:
             start, stop = map(self._end, key.items[:2])
-            step = self._key(key.items[2]) if len(key.items) > 2 else None
-            if stop is None or not (step is None or (type(step) is int and step > 0)):
+            by = self._key(key.items[2]) if len(key.items) > 2 else None
+            if stop is None or not (by is None or (type(by) is int and by > 0)):
                 raise UnreadableError("takes windows without an end, or backwards")
             start = Integers(0, 0) if start is None else start
-            length = stop.minus(start)
+            length = self._extent(start, stop)
             if length is None or not 0 < length <= array.shape[axis]:
                 raise UnreadableError("takes windows that differ in length, or are too long")
             view, rows = windows(array, axis, length), start
             self._node.domain.plain = False
-            window = length if axis == 0 and not rest and step in (None, 1) else 0
-            around = (*before, slice(None, None, None if step == 1 else step), *rest)
+            window = length if axis == 0 and first is None and not rest and by in (None, 1) else 0
+            around = (*before, slice(None, None, None if by == 1 else by), *rest)
         else:
-            rows = self._integers(self.value(key))
+            rows, length = self._integers(self.value(key)), 1
             view = array.movedim(axis, 0) if isinstance(array, torch.Tensor) else np.moveaxis(array, axis, 0)
             around = (*before, *rest)
+        if first is not None:
+            self._node.domain.limit(rows, base.array.shape[1] - length + 1)
+            joined = first.joined("*", Integers(0, step))
+            joined = None if joined is None else joined.joined("+", rows)
+            if joined is None:
+                raise UnreadableError("takes items by several numbers that depend on the index")
+            rows = joined
         return self._viewed(base, view, rows, around, window)
+
+    def _rows_of_rows(self, base: Base, keys: list[Expression], dependent: list[int]) -> tuple[Integers, Any, int]:
+        """The number along the first axis, the array with its first two axes as one, and how far it is along that from
+        one row to the next."""
+        array = base.array
+        slices = isinstance(keys[0], Display) and keys[0].kind is slice
+        if dependent != [0, 1] or slices or array.ndim < 2 or base.stored is not None:
+            raise UnreadableError("takes items by several numbers that depend on the index")
+        first = self._integers(self.value(keys[0]))
+        self._node.domain.limit(first, array.shape[0])
+        return first, *flattened(array)
+
+    def _extent(self, start: Integers, stop: Integers) -> int | None:
+        """How many items a window has, if it is as many for every index."""
+        length = stop.minus(start)
+        if length is not None or (start.table is None and stop.table is None):
+            return length
+        count, missing = self._node.domain.settle()
+        indices = np.arange(count) if missing is None else np.flatnonzero(~missing)
+        lengths = {*(stop.at(indices) - start.at(indices)).tolist()} if len(indices) else set()
+        return lengths.pop() if len(lengths) == 1 else None
 
     def _viewed(self, base: Base | Ahead, view: Any, rows: Integers, around: tuple[Any, ...], window: int = 0) -> Value:
         """Rows of a view of a base, and items of these."""
