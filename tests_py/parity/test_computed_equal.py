@@ -107,6 +107,8 @@ def test_windows_that_run_off_the_end_are_the_classs_own_matter(num_workers: int
     [
         "(self.x[self.at[i][0], self.at[i][1] : self.at[i][2]], self.x[self.at[i][0], self.at[i][1]])",
         "(self.x[self.rows[i], self.starts[i] : self.starts[i] + 7, 1], self.x[self.rows[i], self.starts[i] + 2] * 2)",
+        "(self.x[i // 9, i % 9 : i % 9 + 4 : 2], self.x[i // 9, i % 9, -1], self.x[(i + 1) // 7][i % 3])",
+        "(self.x[i // 9][i % 4 : i % 4 + 3], self.x[i // 9][2], self.rows[i])",
     ],
 )
 def test_windows_of_one_of_several_series(source: str, kind: str, tmp_path: Any) -> None:

@@ -634,7 +634,8 @@ DATASETS: Table = [
     (
         "arithmetic of your own",
         "a class that computes its samples from the index and from rows and windows of tensors, numpy arrays, memory "
-        "maps and lists of numbers, also of one of several series, `self.x[k, s : s + n]`: casts, `+ - * / // %`, squares, comparisons, `where`, `clip`, `abs`, numpy's "
+        "maps and lists of numbers, also of one of several series, "
+        "`self.x[k, s : s + n]`: casts, `+ - * / // %`, squares, comparisons, `where`, `clip`, `abs`, numpy's "
         "`sqrt`, `sum`, `mean`, `std`, `var`, `max`, `min` and `argmax` along any axes, `np.linalg.norm` along one, "
         "slices, `reshape`, `permute`, `stack`, `cat`, `one_hot`; `zeros`, `ones` and `full`, and an item of "
         "these that a label sets, `y[self.labels[i]] = 1`; from the characters of a text, "

@@ -22,11 +22,15 @@ _NUMBER_MAX = 1 << 62
 
 @dataclass(frozen=True, eq=False)
 class Integers:
-    """scale * index + shift, and what `table` gives for each index, if there is one."""
+    """scale * index + shift, and what `table` gives for each index, if there is one.
+
+    divided  it is what "//" or "%" makes of others, without a table, and a number above 0
+    """
 
     scale: int
     shift: int
     table: Callable[[Indices], Indices] | None = None
+    divided: tuple[str, Integers, int] | None = None
 
     def at(self, indices: Indices) -> Indices:
         if self.table is None:
@@ -65,7 +69,13 @@ class Integers:
         if operator not in _RECKONED or (operator in ("//", "%") and not theirs):
             return None
         function, left, right = SIGNS[operator], self, other
-        return Integers(0, 0, lambda indices: _without_wrapping(function, left.at(indices), right.at(indices)))
+        divides = operator in ("//", "%") and left.table is None and theirs is not None and theirs > 0
+        return Integers(
+            0,
+            0,
+            lambda indices: _without_wrapping(function, left.at(indices), right.at(indices)),
+            (operator, left, theirs) if divides and theirs is not None else None,
+        )
 
 
 def _without_wrapping(function: Callable[[Any, Any], Any], left: Any, right: Any) -> Indices:
@@ -99,6 +109,13 @@ class Domain:
 
     def limit(self, integers: Integers, length: int) -> None:
         """They must be from 0 to below a length."""
+        if integers.divided is not None:
+            self.plain = False
+            operator, whole, divisor = integers.divided
+            if operator == "//":
+                integers, length = whole, length * divisor
+            elif divisor <= length:
+                return
         self.plain &= integers.is_index and all(length == other for _, other in self._limits)
         self._limits.append((integers, length))
 

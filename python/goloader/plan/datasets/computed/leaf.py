@@ -554,6 +554,8 @@ class Leaf:
             if len(keys) > 1 or isinstance(keys[0], Display):
                 raise UnreadableError("takes windows of a list")
             return self._record(owner, (), self._integers(self.value(keys[0])), first)
+        if isinstance(owner, Item) and (base := self._array_of_rows(owner.owner, owner.key, keys)) is not None:
+            return self._row(base, [owner.key, *keys])
         value = self.value(owner)
         if isinstance(value, Record):
             return self._member(value, self._key(key))
@@ -581,6 +583,22 @@ class Leaf:
                 raise UnreadableError("takes some of the items of arrays that differ in length")
             return self._item_by_item(value, lambda a, each: a.viewed(lambda whole: whole[at], each, (), {}))
         return self._arithmetic.viewed(lambda whole: whole[at], value, (), {})
+
+    def _array_of_rows(self, owner: Expression, key: Expression, keys: list[Expression]) -> Base | None:
+        """What owner[key] is one row of, if that is an array, and a number or a slice that depends on the index takes
+        items of the row: these are the array's."""
+        dependent = [each for each in keys if self._depends(each)]
+        if not dependent or isinstance(key, Display) or not self._depends(key) or self._depends(owner):
+            return None
+        for each in dependent:
+            if not isinstance(each, Display):
+                value = self.value(each)
+                if not isinstance(value, Value) or np.ndim(value.sample):
+                    return None
+        if self._node.record(owner) is not None:
+            return None
+        base = self._node.base(owner)
+        return None if base.is_list else base
 
     def _places(self, keys: list[Expression]) -> tuple[int, int, Value] | None:
         """How many keys there are, of which one is an array or a list of places and the others are all there is; which
