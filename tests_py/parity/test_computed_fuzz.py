@@ -132,6 +132,10 @@ class Grammar:
         if self.r.random() < 0.25:
             start = self.r.choice(["i", "i + 1", "self.order[i] // 2"])
             return f"{self.array()}[{start}:{start} + {self.r.choice(['3', 'self.n', 'self.n:2', '4:3'])}]"
+        if self.r.random() < 0.15:
+            place = self.r.choice(["i % 3", "self.order[i] // 15", "i % 2 : i % 2 + 2", "(i + 1) // 20"])
+            row = self.r.choice([self.integer(), "i // 3"])
+            return f"{self.array()}[{row}{self.r.choice([', ', ']['])}{place}]"
         return f"{self.array()}[{self.integer()}]"
 
     def number(self) -> str:
