@@ -618,15 +618,16 @@ def _is_known(kind: type) -> bool:
 
 def drawn_by(called: Any) -> str | None:
     """What draws random numbers: its name, as "random.uniform"; None for all else, and for what the user replaced."""
-    if getattr(called, "__self__", None) is np.random.mtrand._rand and type(called) in (
-        MethodType,
-        BuiltinFunctionType,
-    ):
+    if type(called) not in (MethodType, BuiltinFunctionType):
+        return None
+    if called.__self__ is np.random.mtrand._rand:
         if not _numpy_is_its_own():
             return None
-        # A Python function of numpy's since its Cython is 3, a method of C's before.
-        own = {name: vars(np.random.RandomState)[name].__get__(called.__self__) for name in _NUMPY}
-        return next((f"numpy.{name}" for name, method in own.items() if method == called), None)
+        if type(called) is BuiltinFunctionType:  # until numpy 2; a method of C's is what its name says
+            name = called.__name__ if called.__name__ in _NUMPY else None
+        else:
+            name = next((each for each in _NUMPY if vars(np.random.RandomState)[each] is called.__func__), None)
+        return name and f"numpy.{name}"
     if type(called) is MethodType:
         function, owner = called.__func__, called.__self__
         if owner is _python() and is_original(function, "random") and function.__name__ in _PYTHON:
