@@ -106,21 +106,13 @@ def _fuses() -> bool | None:
     return None if len(found) != 1 else not found.pop()
 
 
-def _reduced(dtype: str) -> Iterator[Any]:
-    for shape in ((5,), (8,), (127,), (1000,), (5000,), (33, 40), (40, 3), (3, 40, 7), (70, 37)):
-        tensor = torch.from_numpy(numbers(*shape).astype(dtype))
-        yield from (
-            tensor.sum(),
-            tensor.sum(0),
-            tensor.mean(-1),
-            tensor.t().sum(0) if len(shape) == 2 else tensor.mean(),
-        )
-
-
 def _sums() -> Iterator[Any]:
     """Sums and means, of so few numbers that threads have no share in them."""
     for dtype in ("float32", "float64"):
-        yield from _reduced(dtype)
+        for shape in ((5,), (8,), (127,), (1000,), (5000,), (33, 40), (40, 3), (3, 40, 7), (70, 37)):
+            tensor = torch.from_numpy(numbers(*shape).astype(dtype))
+            yield from (tensor.sum(), tensor.sum(0), tensor.mean(-1))
+            yield tensor.t().sum(0) if len(shape) == 2 else tensor.mean()
 
 
 def _deviation() -> bool | None:

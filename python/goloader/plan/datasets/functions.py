@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -127,8 +127,12 @@ def _named(owner: Any, names: str, rule: Rule) -> list[tuple[Any, Rule]]:
     return [(getattr(owner, name), rule) for name in names.split() if hasattr(owner, name)]
 
 
-def _reductions(owner: Any, library: Literal["array", "tensor"], names: str) -> list[tuple[Any, Rule]]:
-    return [pair for name in names.split() for pair in _named(owner, name, reductions.rule(library, name))]
+def _reductions(owner: Any, library: str, names: str) -> list[tuple[str, Rule]]:
+    """Those of the names that an owner has, and their rules."""
+    return [(name, reductions.rule(library, name)) for name in names.split() if hasattr(owner, name)]
+
+
+_REDUCING = "sum mean std var max amax min amin argmax argmin"
 
 
 # Functions, known by what they are.
@@ -163,9 +167,13 @@ _RULES: list[tuple[Any, Rule]] = [
     ],
     (torch.nn.functional.one_hot, _one_hot),
     *[pair for library in (torch, np) for pair in _named(library, "zeros ones full arange eye", _filled)],
-    *_reductions(np, "array", "sum mean std var max amax min amin argmax argmin"),
-    *_reductions(np.linalg, "array", "norm"),
-    *_reductions(torch, "tensor", "sum mean std var max amax min amin argmax argmin"),
+    *[
+        (getattr(owner, name), rule)
+        for owner, library, names in (
+            (np, "array", _REDUCING), (np.linalg, "array", "norm"), (torch, "tensor", _REDUCING)
+        )
+        for name, rule in _reductions(owner, library, names)
+    ],
 ]  # fmt: skip
 
 
@@ -194,11 +202,6 @@ def rule_of(function: Any) -> Rule | None:
 # What warns of lists of arrays.
 _LISTED = (torch.tensor, torch.as_tensor, *SIZED)
 
-_REDUCING: tuple[tuple[type, Literal["array", "tensor"], str], ...] = (
-    (np.ndarray, "array", "sum mean std var max min argmax argmin"),
-    (torch.Tensor, "tensor", "sum mean std var max amax min amin argmax argmin"),
-)
-
 # Methods, by the class that has them.
 METHODS: dict[tuple[type, str], tuple[Any, Rule]] = {
     (owner, name): (in_class(owner, name), rule)
@@ -219,9 +222,9 @@ METHODS: dict[tuple[type, str], tuple[Any, Rule]] = {
     )
     for name in names.split()
 } | {
-    (owner, name): (in_class(owner, name), reductions.rule(library, name))
-    for owner, library, names in _REDUCING
-    for name in names.split()
+    (owner, name): (in_class(owner, name), rule)
+    for owner, library in ((np.ndarray, "array"), (torch.Tensor, "tensor"))
+    for name, rule in _reductions(owner, library, _REDUCING)
 }
 
 

@@ -69,13 +69,10 @@ class Integers:
         if operator not in _RECKONED or (operator in ("//", "%") and not theirs):
             return None
         function, left, right = SIGNS[operator], self, other
-        divides = operator in ("//", "%") and left.table is None and theirs is not None and theirs > 0
-        return Integers(
-            0,
-            0,
-            lambda indices: _without_wrapping(function, left.at(indices), right.at(indices)),
-            (operator, left, theirs) if divides and theirs is not None else None,
-        )
+        divided = None
+        if operator in ("//", "%") and left.table is None and theirs is not None and theirs > 0:
+            divided = operator, left, theirs
+        return Integers(0, 0, lambda indices: _without_wrapping(function, left.at(indices), right.at(indices)), divided)
 
 
 def _without_wrapping(function: Callable[[Any, Any], Any], left: Any, right: Any) -> Indices:

@@ -19,8 +19,9 @@ _LEFT = {
 
 def why_not(dataset: Any) -> str:
     """Why a class of torchvision's that one might look for is left to Python; "" for all others."""
+    kinds = parents(type(dataset))
     for (module, name), why in _LEFT.items():
         left = getattr(sys.modules.get(f"torchvision.datasets.{module}"), name, None)
-        if any(kind is left for kind in parents(type(dataset))):
+        if any(kind is left for kind in kinds):
             return why
     return ""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -50,8 +50,8 @@ class Along:
         return self.kept if self.keep else tuple(e for d, e in enumerate(self.shape) if d not in self.axes)
 
 
-def rule(library: Literal["array", "tensor"], name: str) -> Rule:
-    """What becomes of a call of numpy's or torch's function, or method, of that name."""
+def rule(library: str, name: str) -> Rule:
+    """What becomes of a call of numpy's or torch's function, or method, of that name: with an "array" or a "tensor"."""
 
     def reduced(a: Arithmetic, function: Callable[..., Any], values: list[Any], options: dict[str, Any]) -> Any:
         value, *rest = values
@@ -189,7 +189,8 @@ class _Reduction:
             items = self._divided(squares(), divisor)
             if root:
                 items = self.a.writer.step("sqrt", (items,), items.dtype, watch=not self._is_tensor)
-            return self.a.writer.step("cast", (items,), dtype_of(sample))
+            dtype = dtype_of(sample)
+            return items if items.dtype == dtype else self.a.writer.step("cast", (items,), dtype)
 
         return self._result(sample, made)
 

@@ -93,24 +93,30 @@ def windows(array: Any, axis: int, length: int) -> Any:
     """[windows, ...]: each `length` items along an axis, one item further than the one before."""
     count = array.shape[axis] - length + 1
     shape = (count, *array.shape[:axis], length, *array.shape[axis + 1 :])
-    if isinstance(array, torch.Tensor):
-        strides = (array.stride(axis), *array.stride())
-        return torch.as_strided(array, shape, strides, array.storage_offset())
-    strides = (array.strides[axis], *array.strides)
-    return np.lib.stride_tricks.as_strided(array, shape, strides, writeable=array.flags.writeable)
+    strides = _strides(array)
+    return _strided(array, shape, (strides[axis], *strides))
 
 
 def flattened(array: Any) -> tuple[Any, int]:
     """An array with its first two axes as one, and how many items of that a step along the first was. There may be
     items between its rows. Raises UnreadableError if they lie in another order.
     """
-    tensor = isinstance(array, torch.Tensor)
-    outer, inner, *rest = array.stride() if tensor else array.strides
+    outer, inner, *rest = _strides(array)
     if inner <= 0 or outer < inner or outer % inner or not array.shape[0]:
         raise UnreadableError("takes items by two numbers of an array that lies in another order")
     step = outer // inner
     shape = ((array.shape[0] - 1) * step + array.shape[1], *array.shape[2:])
-    if tensor:
-        return torch.as_strided(array, shape, (inner, *rest), array.storage_offset()), step
-    strides = (inner, *rest)
-    return np.lib.stride_tricks.as_strided(array, shape, strides, writeable=array.flags.writeable), step
+    return _strided(array, shape, (inner, *rest)), step
+
+
+def _strides(array: Any) -> tuple[int, ...]:
+    """In items of a tensor, in bytes of an array."""
+    strides: tuple[int, ...] = array.stride() if isinstance(array, torch.Tensor) else array.strides
+    return strides
+
+
+def _strided(array: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
+    """The same memory with another shape and strides."""
+    if isinstance(array, torch.Tensor):
+        return torch.as_strided(array, shape, strides, array.storage_offset())
+    return np.lib.stride_tricks.as_strided(array, shape, strides, writeable=array.flags.writeable)

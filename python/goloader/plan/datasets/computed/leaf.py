@@ -741,8 +741,8 @@ class Leaf:
             return length
         count, missing = self._node.domain.settle()
         indices = np.arange(count) if missing is None else np.flatnonzero(~missing)
-        lengths = {*(stop.at(indices) - start.at(indices)).tolist()} if len(indices) else set()
-        return lengths.pop() if len(lengths) == 1 else None
+        lengths = stop.at(indices) - start.at(indices)
+        return int(lengths[0]) if len(lengths) and (lengths == lengths[0]).all() else None
 
     def _viewed(self, base: Base | Ahead, view: Any, rows: Integers, around: tuple[Any, ...], window: int = 0) -> Value:
         """Rows of a view of a base, and items of these."""
