@@ -37,6 +37,9 @@ ctypes.PyDLL(None).pause()  # with the GIL, where no thread of Python's can go o
 """
 
 
+_LISTENS = 0x10000  # __SO_ACCEPTCON among a socket's flags in /proc/net/unix
+
+
 @contextmanager
 def hanging(folder: Path, more: str = "", **environment: str) -> Iterator[subprocess.Popen[str]]:
     """A process that hangs with a loader open."""
@@ -61,11 +64,13 @@ def hanging(folder: Path, more: str = "", **environment: str) -> Iterator[subpro
         program.communicate()
 
 
-def sockets(pid: int) -> list[str]:
+def sockets(pid: int) -> list[tuple[str, str]]:
+    """Names and inodes of the sockets on which a process listens. One that it answered on may have yet to close."""
+    fields = (line.split() for line in Path("/proc/net/unix").read_text().splitlines())
     return [
-        line.rpartition("@")[2]
-        for line in Path("/proc/net/unix").read_text().splitlines()
-        if f"@goloader-{pid}-" in line
+        (line[7][1:], line[6])
+        for line in fields
+        if len(line) > 7 and line[7].startswith(f"@goloader-{pid}-") and int(line[3], 16) & _LISTENS
     ]
 
 
@@ -82,8 +87,7 @@ def test_a_process_that_hangs_with_the_gil_is_seen_into(tmp_path: Path, capsys: 
         assert re.search(r"worker \d +has been (reading|idle)|Python is asked for .*05\.jpg", said)
         child = int((tmp_path / "child").read_text())
         assert re.search(rf"^{child} +process", said, re.MULTILINE)
-        (name,) = sockets(program.pid)
-        inode = next(line.split()[6] for line in Path("/proc/net/unix").read_text().splitlines() if name in line)
+        ((_, inode),) = sockets(program.pid)
 
         def holds(pid: int) -> bool:
             links = [os.readlink(each) for each in Path(f"/proc/{pid}/fd").iterdir()]
@@ -112,7 +116,7 @@ def test_others_are_told_nothing(tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("root alone can become another user")
     with hanging(tmp_path) as program:
-        (name,) = sockets(program.pid)
+        ((name, _),) = sockets(program.pid)
         ask = f"s = socket.socket(socket.AF_UNIX); s.connect(chr(0) + {name!r}); s.shutdown(1); "
         ask += "print(s.recv(1 << 20).decode())"
         told = []
