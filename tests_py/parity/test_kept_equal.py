@@ -51,7 +51,7 @@ class Base(data.Dataset[Any]):
 class Standardised(Base):
     def __getitem__(self, i: int) -> Any:
         row = self.tensor[i]
-        return (row - row.mean()) / (row.std() + 1e-6), int(i % self.stride), float(i) / 3
+        return torch.sigmoid((row - row.mean()) / (row.std() + 1e-6)), int(i % self.stride), float(i) / 3
 
 
 class Padded(Base):

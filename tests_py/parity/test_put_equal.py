@@ -84,7 +84,93 @@ def test_labels_that_change(tmp_path: Path) -> None:
             assert [y[7].argmax().item() for _, y in loader] == [label]
 
 
+SET = {
+    "the end of a copy": ["y = self.x[i].copy()", "y[-2:] = 0", "y"],
+    "a tensor's": ["y = torch.from_numpy(self.x[i]).clone()", "y[1:3] = 0.1", "y[0] += 2", "y"],
+    "times": ["y = self.x[i].copy()", "y[1:4] *= 3", "y[::2] -= y[0]", "y"],
+    "another type's": ["y = self.x[i].astype(np.float64)", "y[2:4] = self.x[i][:2]", "y[4] = self.y[i] / 3", "y"],
+    "two axes": ["y = np.zeros((3, 5))", "y[1, :4] = 2", "y[..., -1] = self.x[i, :3]", "y"],
+    "in steps": ["y = self.x[i] * 2", "y[::2] = -y[::2]", "y"],
+    "a row for all": ["y = torch.zeros(3, 5)", "y[:] = torch.tensor(self.x[i])", "y"],
+    "from a label on": ["y = self.x[i].copy()", "y[self.labels[i] :] = 0", "y"],
+    "between labels": ["y = torch.ones(2, 9)", "y[:, self.labels[i] : self.labels[i] + 2] = 0.5", "y"],
+    "one of two axes": ["y = torch.zeros(3, 7, dtype=torch.int64)", "y[1, self.labels[i]] = self.labels[i]", "y"],
+    "by comparison": ["y = self.x[i].copy()", "y[y < 0] = 0", "y"],
+    "to another's": ["y, z = self.x[i].copy(), self.x[(i + 1) % 61] * 2", "m = y < z", "y[m] = z[m]", "y, m"],
+    "by a mask of rows": ["y = torch.zeros(5, 2)", "y[torch.from_numpy(self.x[i]) > 0] = 1", "y"],
+    "to its mean": ["y = self.x[i].copy()", "y[y > 0.5] = y.mean()", "y"],
+    "of what is given on": ["y = torch.from_numpy(self.x[i].copy())", "y[0] = 0", "y"],
+    "and used before": ["y = self.x[i].copy()", "z = y * 2", "y[0] = y.shape[0]", "y[1] = z[0]", "y, z"],
+    "to another type's": ["y = np.zeros(5, np.float32)", "y[1:3] = self.weights[i]", "y"],
+}
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+@pytest.mark.parametrize("name", SET)
+def test_items_that_are_set(name: str, num_workers: int, tmp_path: Path) -> None:
+    dataset = dataset_of(Labelled, SET[name], tmp_path)
+    check(Program(loader_of(dataset, batch_size=8, shuffle=True, num_workers=num_workers)))
+
+
+CHANCE = {
+    "masked frames": [
+        "y = np.stack([self.x[i], self.x[i] * 2, -self.x[i]])",
+        "f = np.random.randint(0, 3)",
+        "k = np.random.randint(0, y.shape[1] - f)",
+        "y[:, k : k + f] = 0",
+        "t = np.random.randint(0, 2)",
+        "k = np.random.randint(0, 3 - t)",
+        "y[k : k + t, :] = 1.5",
+        "y",
+    ],
+    "in a loop": ["y = self.x[i].copy()", "for _ in range(3): y[random.randint(0, 4)] = random.random()", "y"],
+    "by chance": ["y = torch.tensor(self.x[i])", "m = torch.rand(5) < 0.3", "y[m] = 0", "y, m"],
+    "another's by chance": [
+        "y = self.x[i].copy()", "m = np.random.rand(5) < 0.4", "z = self.x[random.randint(0, 60)]", "y[m] = z[m]", "y",
+    ],
+    "on one way": ["y = self.x[i].copy()", "if random.random() < 0.5: y[random.randint(0, 3) :] = 0", "y"],
+    "on both ways": [
+        "y = self.x[i].copy()",
+        "a = random.randint(0, 4)",
+        "if random.random() < 0.5: y[:a] = 0",
+        "else: y[a:] = -1",
+        "y",
+    ],
+    "of numbers that are drawn": ["y = torch.rand(9)", "y[y < 0.5] = 0", "y"],
+    "by a helper": [
+        "def masked(a):\n            a = a.copy()\n            k = random.randint(0, 3)\n            a[k : k + 2] = 0\n"
+        "            return a",
+        "masked(self.x[i])",
+    ],
+    "some before the first": ["y = self.x[i].copy()", "k = np.random.randint(-2, 4)", "y[k : k + 2] = 0", "y"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+@pytest.mark.parametrize("name", CHANCE)
+def test_items_that_are_set_by_chance(name: str, num_workers: int, tmp_path: Path) -> None:
+    dataset = dataset_of(Labelled, CHANCE[name], tmp_path)
+    check(Program(loader_of(dataset, batch_size=8, shuffle=True, num_workers=num_workers)))
+
+
 OTHERS = {
+    "a view before": ["y = self.x[i].copy()", "z = y[:2]", "y[0] = 5", "y, z"],
+    "a view of a view": ["y = self.x[i].copy()", "z = y[:4][1:]", "y[1:3] = 5", "z * 2"],
+    "a view later": ["y = self.x[i].copy()", "z = y[:2]", "z[0] = 5", "y"],
+    "over itself": ["y = self.x[i].copy()", "y[1:] = y[:-1]", "y"],
+    "a tensor over its array": ["y = self.x[i].copy()", "z = torch.from_numpy(y)", "y[0] = 5", "z"],
+    "an array under its tensor": ["y = self.x[i].copy()", "z = torch.from_numpy(y)", "z[0] = 5", "y"],
+    "the dataset's, as the same type": ["y = torch.from_numpy(self.x[i]).float()", "y[0] += 1", "y"],
+    "kept in a list": ["y = self.x[i].copy()", "z = [y, y]", "y[0] = 5", "z"],
+    "with a copy before": ["y = self.x[i].copy()", "z = y.copy()", "y[0] = 5", "y, z"],
+    "the dataset's, changed for good": ["self.x[i][0] += 1", "self.x[i]"],
+    "by two of one name": ["y = z = self.x[i] + 1", "z[1] = 0", "y[2] = 0", "y, z"],
+    "to what does not fit": ["y = np.zeros(5, np.uint8)", "y[0] = self.labels[i] + 100", "y"],
+    "to a float of ints": ["y = np.zeros(5, np.int64)", "y[1] = self.weights[i] * 9", "y"],
+    "a bool's place": ["y = self.x[i].copy()", "y[self.labels[i] > 3] = 0", "y"],
+    "of a slice that is set": ["y = self.x[i].copy()", "y[:3][1] = 0", "y"],
+    "by places": ["y = self.x[i].copy()", "y[[0, 2]] = 0", "y[np.array([1, 1])] = 4", "y"],
+    "by places of a row": ["y = torch.zeros(7)", "y[self.pairs[i]] = 1", "y"],
     "looked at before": ["y = torch.zeros(7)", "z = y + 1", "w = y[:2]", "y[self.labels[i]] = 1", "y, z, w"],
     "in a list": ["y = torch.zeros(7)", "all = [y]", "y[self.labels[i]] = 1", "all[0]"],
     "the dataset's own": ["y = self.x[i]", "y[2] = 5", "y"],

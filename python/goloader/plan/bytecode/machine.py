@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import itertools
+import operator
 import os
 import sys
 from collections.abc import Iterable
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from .expressions import (
     COMPARISONS,
+    IN_PLACE,
     NONE,
     UNSET,
     Adding,
@@ -84,6 +86,9 @@ _FORKS_MAX = 512  # of code for one sample: random erasing that tries a hundred 
 _TURNS_MAX = 16
 _PARTS_MAX = 1_000  # in all variables then
 _SELDOM = {"==": True, "!=": False}
+
+# What may be an array that was made here.
+_ARRAYS = Binary | Call | Drawn | Either | Filled | Item | Unary
 
 # What takes all that a generator gives: in a sample's code, and in a collate_fn's.
 _GATHERERS: dict[str, Any] = {"tuple": tuple, "list": list, "dict": dict}
@@ -704,12 +709,30 @@ class Machine:
         """Whether this is one of two ways: what is changed here is one of two things where they meet."""
         return any(each._within for each in self.reader.running)
 
+    def sets_numbers(self, made: Expression, key: Expression, item: Expression) -> bool:
+        """Whether it may be an array, or a tensor, of a dataset's numbers of which items are set: Uses says whether
+        anything else has it."""
+        if self.samples or self.loop is not None or not isinstance(made, _ARRAYS):
+            return False
+        return self.reader.draws is None or self.reader.numbers_alone()
+
+    def set_numbers(self, made: Expression, key: Expression, item: Expression) -> None:
+        """made[key] = item, or made[key] += item and the like, which sets items to others of their own type."""
+        match item:
+            case Binary(operator=sign, left=Item(owner=owner, key=at) as left, right=right) if (
+                sign in IN_PLACE and owner is made and _are_same(at, key)
+            ):
+                self.reader.evaluated[:] = [each for each in self.reader.evaluated if each is not item]
+                item = Binary(sign[:-1], left, right)
+                self.reader.add(item, self.place)
+        filled = Filled(made, key, item, NONE)
+        self.change(made, filled)
+        self.reader.add(filled, self.place)
+
     def sets_one(self, made: Call | Filled, key: Expression) -> bool:
         """Whether it may be one item of an array, as large for all samples, that is set whichever way the code goes."""
         if self.samples or self.loop is not None:
             return False
-        if self.reader.draws is None:
-            return True
         sizes = made.arguments if isinstance(made, Call) else ()
         varies = any(each.has(Index, Drawn, Either) for each in sizes)
         several = isinstance(key, Display | Binary | Unary)
@@ -966,6 +989,14 @@ def _defaults(function: Expression, name: str, given: Iterable[tuple[Any, Any]])
         else Item(Attribute(function, name), as_constant(key))
         for key, value in given
     )
+
+
+def _are_same(one: Expression, other: Expression) -> bool:
+    """Whether they are one object, or slices with the same ends."""
+    slices = isinstance(one, Display) and isinstance(other, Display) and one.kind is other.kind is slice
+    if slices and len(one.items) == len(other.items):  # type: ignore[attr-defined]
+        return all(map(operator.is_, one.items, other.items))  # type: ignore[attr-defined]
+    return one is other
 
 
 def _is_window(of: Expression) -> bool:

@@ -291,9 +291,9 @@ class Arithmetic:
         def made() -> Items:
             for items in (value.items, None):
                 whole = items or self.writer.step("copy", (value.items,), value.items.dtype)
-                places: Any = torch.from_numpy(_places(whole)) if tensor else _places(whole)
+                places: Any = torch.from_numpy(places_of(whole)) if tensor else places_of(whole)
                 found = self.done(function, [Value(places), *options], named)
-                strides = _strides_of(np.asarray(found))
+                strides = strides_of(np.asarray(found))
                 if strides is not None:
                     return Items(whole.room, whole.number, whole.dtype, tuple(found.shape), *strides)
             raise UnreadableError("takes items in an order of its own")
@@ -399,24 +399,6 @@ class Arithmetic:
         hot = self._places(value.items, classes.sample)
         return self.value(sample, lambda: self.writer.step("cast", (hot,), "int64"))
 
-    def put(self, whole: Value, key: Value, item: Value) -> Value:
-        """What an array of one dimension, that the code has made, is after whole[key] = item."""
-        sample = self.done(_put, [whole, key, item])
-        number = dtype_of(key.sample)
-        if np.ndim(whole.sample) != 1 or np.ndim(key.sample) or not _is_integer(number) or number == "uint8":
-            raise UnreadableError("sets other items than one, by its place")
-        if not item.constant or type(item.sample) not in (int, float, bool):
-            raise UnreadableError("sets an item to what is no number, or not always the same")
-        dtype = dtype_of(sample)
-        put = self.first_put(whole, item)
-        hot = self._places(self.items(key, "int64"), len(whole.sample))
-        operands = hot, self.items(Value(put, constant=True), dtype), self.items(whole, dtype)
-        return self.value(sample, lambda: self.writer.step("where", operands, dtype))
-
-    def first_put(self, whole: Value, item: Value) -> Any:
-        """What a number becomes where it is an array's first item."""
-        return self.done(_put, [whole, Value(0, constant=True), item])[0]
-
     def _places(self, items: Items, count: int) -> Items:
         """For each number, which of so many places it is; samples of which it is none are left to the code itself."""
         step = self.writer.step
@@ -425,12 +407,6 @@ class Arithmetic:
         step("require", (fits,), "bool")
         wide = Items(items.room, items.number, items.dtype, (*items.shape, 1), items.offset, (*items.strides, 0))
         return step("eq", (wide, self.writer.constant(np.arange(count, dtype=np.int64))), "bool")
-
-
-def _put(whole: Any, key: Any, item: Any) -> Any:
-    made = whole.clone() if isinstance(whole, torch.Tensor) else whole.copy()
-    made[key] = item
-    return made
 
 
 def _is_small(value: Value) -> bool:
@@ -474,7 +450,7 @@ def _check_operator(name: str, common: str, result: str) -> None:
         raise UnreadableError(f"reckons with {common if common not in DTYPES else result}")
 
 
-def _places(items: Items) -> NDArray[np.int64]:
+def places_of(items: Items) -> NDArray[np.int64]:
     """The number of each item in its value."""
     places = np.full(items.shape, items.offset, np.int64)
     for d, (extent, stride) in enumerate(zip(items.shape, items.strides, strict=True)):
@@ -482,7 +458,7 @@ def _places(items: Items) -> NDArray[np.int64]:
     return places
 
 
-def _strides_of(places: NDArray[Any]) -> tuple[int, tuple[int, ...]] | None:
+def strides_of(places: NDArray[Any]) -> tuple[int, tuple[int, ...]] | None:
     """The first place, and how far it is from one to the next of each dimension; None if that differs."""
     if not places.size:
         return 0, tuple(0 for _ in places.shape)
@@ -492,7 +468,7 @@ def _strides_of(places: NDArray[Any]) -> tuple[int, tuple[int, ...]] | None:
         for k, extent in enumerate(places.shape)
     )
     plain = Items("", 0, "int64", places.shape, int(first), strides)
-    return (int(first), strides) if np.array_equal(_places(plain), places) else None
+    return (int(first), strides) if np.array_equal(places_of(plain), places) else None
 
 
 OPERATORS = {

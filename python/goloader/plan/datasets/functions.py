@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
-from ..bytecode import UnreadableError
+from ..bytecode import IN_PLACE, Attribute, Binary, Call, Expression, Unary, UnreadableError
 from ..look import in_class
 from . import reductions
 from .arithmetic import SIZED, Arithmetic, Rule, Value, are_constant, kind_of
+
+if TYPE_CHECKING:
+    from .own import Code
 
 
 def _plain(values: Sequence[Any], options: Mapping[str, Any], count: int) -> Sequence[Value]:
@@ -187,9 +190,25 @@ def goes_item_by_item(rule: Rule) -> bool:
     return rule in _ITEM_BY_ITEM
 
 
-def copies(function: Any) -> bool:
-    """Whether it always gives an array or a tensor that nobody else has."""
-    return any(function is known for known in _COPIES)
+def makes_anew(own: Code, of: Expression) -> bool:
+    """Whether it gives an array or a tensor with memory of its own each time, whatever it is made of."""
+    match of:
+        case Binary(operator=operator):
+            return operator not in IN_PLACE
+        case Unary():
+            return True
+        case Call(function=Attribute(name="clone" | "copy"), arguments=(), options=()):
+            return True
+        case Call(function=Attribute(name="astype"), arguments=(_,), options=()):
+            return True
+        case Call(function=Attribute(name=name)) if name in _REDUCING.split():
+            return True
+        case Call(function=function) if is_filled(own.if_seen(function)):
+            return True
+        case Call(function=function, arguments=(_, *_), options=options):
+            called = own.if_seen(function)
+            return any(called is known for known in _COPIES) and dict(options).keys() <= {"dtype"}
+    return False
 
 
 _COPIES = (np.array, np.copy, torch.tensor, torch.clone)

@@ -130,9 +130,12 @@ class Writer:
         for items, place in parts:
             starts = [each.indices(extent)[0] for each, extent in zip(place, shape, strict=True)]
             offset = sum(start * stride for start, stride in zip(starts, made.strides, strict=True))
-            into = replace(made, shape=items.shape, offset=offset)
-            self._steps.append(_Step("copy", False, items.shape, into, (items,)))
+            self.store(items, replace(made, shape=items.shape, offset=offset))
         return made
+
+    def store(self, items: Items, into: Items) -> None:
+        """Copies items, which are broadcast, to a part of an array that a step has made."""
+        self._steps.append(_Step("copy", False, into.shape, into, (items,)))
 
     def begun(self, first: Items, shape: tuple[int, ...]) -> Items:
         """An array that `reduce` goes on with, of items that are broadcast."""

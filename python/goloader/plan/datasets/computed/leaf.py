@@ -48,9 +48,10 @@ from ..arithmetic import (
 from ..array_files import FilesAhead
 from ..arrays import is_scattered
 from ..bases import Base, Numbers, like, why_not_collated
-from ..functions import converts, goes_item_by_item, is_filled, method_of, rule_of
+from ..functions import converts, goes_item_by_item, makes_anew, method_of, rule_of
 from ..integers import INDEX, Integers
 from ..program import INPUT, Items, Writer
+from ..putting import first_put, is_mask, put, put_chosen
 from ..sounds import Reader, how_read, reader_of
 from ..tree import Indices
 from .inputs import Input, flattened, windows
@@ -173,13 +174,8 @@ class Leaf:
                 return self._attribute(owner, name)
             case Closed(value=whole) if isinstance(value := self.value(whole), Value):
                 return value  # rows of a file that is closed are in memory
-            case Filled(of=of, key=key, item=item):
-                if not isinstance(of, Filled) and not is_filled(self._node.own.means_if_seen(of.function)):  # type: ignore[attr-defined]
-                    raise UnreadableError(f"sets items of {of}", of)
-                put, before = self._single(item), self._single(of)
-                if isinstance(key, Display) and key.kind is slice:
-                    return self._laid(expression, before, key, put)
-                return self._arithmetic.put(before, self._single(key), put)
+            case Filled():
+                return self._filled(expression)
             case Unary(operator="-" | "~" as operator, operand=operand):
                 op, function = {"-": ("neg", lambda x: -x), "~": ("not", lambda x: ~x)}[operator]
                 value = self._single(operand)
@@ -204,6 +200,20 @@ class Leaf:
             case Call(function=function, arguments=arguments, options=options):
                 return self._call(function, list(map(self.value, arguments)), {n: self.value(o) for n, o in options})
         raise UnreadableError(f"uses {expression}")
+
+    def _filled(self, filled: Filled) -> Value:
+        """An array, or a tensor, that was made for its sample, with items that were set."""
+        of, key, item = filled.of, filled.key, filled.item
+        if not self.is_new(filled):
+            raise UnreadableError(f"sets items of {of}", of)
+        whole = self._single(of)
+        if isinstance(item, Item) and item.key is key and is_mask(mask := self.value(key)):
+            return put_chosen(self._arithmetic, whole, mask, self._single(item.owner))
+        value = self._single(item)
+        of_text = type(value.sample) is AnyLength or self._node.any_texts() is not None
+        if isinstance(key, Display) and key.kind is slice and of_text:
+            return self._laid(filled, whole, key, value)
+        return put(self._arithmetic, whole, list(map(self._ends, keys_of(key))), value)
 
     def _constant(self, expression: Expression) -> Any:
         return expression.value if isinstance(expression, Constant) else self._node.constant(expression)
@@ -280,7 +290,7 @@ class Leaf:
 
     def _changed(self, change: Binary, left: Value, right: Value) -> Value:
         """left += right, of an array or a tensor that was made for it: other numbers of the same type."""
-        if not self.is_new(change.left) or not self._node.uses.changes_alone(change):
+        if not self.is_new(change.left) or not self._node.uses.changes_alone(change.left, change):
             raise UnreadableError("changes a value in place")
         sample = self._arithmetic.done(
             lambda one, other: IN_PLACE[change.operator](copy.copy(one), other), [left, right]
@@ -297,14 +307,35 @@ class Leaf:
 
     def is_new(self, of: Expression) -> bool:
         """Whether an array or a tensor has memory of its own."""
+        if self._makes_anew(of):
+            return True
         match of:
-            case Binary(operator=operator) if operator in IN_PLACE:
-                return self._node.uses.changes_alone(of) and self.is_new(of.left)
+            case Binary(operator=operator, left=left) if operator in IN_PLACE:
+                return self._node.uses.changes_alone(left, of) and self.is_new(left)
+            case Filled(of=before):
+                return self._node.uses.changes_alone(before, of, self._makes_anew) and self.is_new(before)
             case Either(then=then, otherwise=otherwise):
                 return self._node.uses.is_one_of(of) and self.is_new(then) and self.is_new(otherwise)
             case Item(key=key) if self._places(keys_of(key)) is not None:
                 return True
-        return self._node.makes_anew(of)
+            case Call(function=Attribute(owner=given), arguments=()) | Call(arguments=(given,), options=()) if (
+                self._converts(of, given)
+            ):
+                return self._node.uses.is_given_alone(given, of) and self.is_new(given)
+        return False
+
+    def _makes_anew(self, of: Expression) -> bool:
+        """Whether it gives an array or a tensor with memory of its own each time, whatever it is made of."""
+        return makes_anew(self._node.own, of)
+
+    def _converts(self, call: Call, given: Expression) -> bool:
+        """Whether a call gives an array or a tensor as another type, or in another kind of container."""
+        if isinstance(call.function, Attribute) and call.function.owner is given:
+            value = self.value(given)
+            found = method_of(value.sample, call.function.name) if isinstance(value, Value) else None
+            return found is not None and converts(found[1])
+        rule = rule_of(self._node.own.means_if_seen(call.function))
+        return rule is not None and converts(rule)
 
     def _part(self, owner: Expression, number: int, count: int) -> Any:
         value = self.value(owner)
@@ -476,7 +507,7 @@ class Leaf:
             if not alike or not of.fit(dtype_of(whole.sample)):
                 raise UnreadableError("sets a part of an array to what has another type")
         elif item.constant and type(item.sample) in (int, float, bool):
-            number = self._arithmetic.first_put(whole, item)
+            number = first_put(self._arithmetic, whole, item)
         else:
             raise UnreadableError("sets a part of an array to what is no number, or not always the same")
         if any(each is not None and each.constant is None for each in ends):
@@ -815,6 +846,12 @@ class Leaf:
             raise UnreadableError("makes an empty list")
         dtype = {int: "int64", float: "float64", bool: "bool"}[type(sample[0])]
         return _Numbers(sample, make=lambda: self._arithmetic.items(array, dtype), array=array)
+
+    def _ends(self, key: Expression) -> Value | tuple[Value, ...]:
+        """What items are set by along an axis: of a slice its ends, and its step."""
+        if isinstance(key, Display) and key.kind is slice:
+            return tuple(map(self._single, key.items))
+        return self._single(key)
 
     def _end(self, key: Expression) -> Integers | None:
         value = self.value(key)

@@ -12,16 +12,12 @@ import numpy as np
 import torch
 
 from ...bytecode import (
-    IN_PLACE,
-    Attribute,
-    Binary,
     Call,
     Display,
     Expression,
     Index,
     Item,
     Mapping,
-    Unary,
     UnreadableError,
     Uses,
 )
@@ -32,7 +28,6 @@ from ..ahead import Ahead, ArraysAhead, Laid, NumbersAhead, TextAhead, TextsAhea
 from ..arithmetic import Value, kind_of
 from ..array_files import FilesAhead, NpyAhead, Sounds, WavAhead
 from ..bases import Base, Records
-from ..functions import copies, is_filled
 from ..integers import INDEX, Domain, Integers
 from ..own import ListItems, OwnCode
 from ..sequences import Listed
@@ -121,23 +116,6 @@ class Computed(Node):
     def uses(self) -> Uses:
         """What its values are used by."""
         return Uses(self.own.reading)
-
-    def makes_anew(self, of: Expression) -> bool:
-        """Whether it gives an array or a tensor with memory of its own each time."""
-        match of:
-            case Binary(operator=operator):
-                return operator not in IN_PLACE
-            case Unary():
-                return True
-            case Call(function=Attribute(name="clone" | "copy"), arguments=(), options=()):
-                return True
-            case Call(function=Attribute(name="astype"), arguments=(_,), options=()):
-                return True
-            case Call(function=function) if is_filled(self.own.if_seen(function)):
-                return True
-            case Call(function=function, arguments=(_, *_), options=options):
-                return copies(self.own.if_seen(function)) and dict(options).keys() <= {"dtype"}
-        return False
 
     @property
     def works_ahead(self) -> bool:

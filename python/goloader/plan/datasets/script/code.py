@@ -148,11 +148,18 @@ class ScriptCode(OwnCode):
             return self._read_once()
 
     def _read_once(self) -> Reading:
-        reader = Reader(
+        self._reader = Reader(
             self._decide, self._callee, self.means, self._draws, self._given, self.chosen, self._listed, self._keeps,
-            self._apart, self._count_of_all, self._turns, self.told,
+            self._apart, self._count_of_all, self._turns, self.told, self._numbers_alone,
         )  # fmt: skip
-        return reader.read(self._function, self.arguments)
+        return self._reader.read(self._function, self.arguments)
+
+    def _numbers_alone(self) -> bool:
+        """Whether no image was read, or made, so far."""
+        calls = (each for each in self._reader.places if isinstance(each, Call))
+        return not any(
+            reads_image(called) or makes_image(called) for called in (self.if_seen(c.function) for c in calls)
+        )
 
     def _count_of_all(self, of: Expression) -> int:
         """How many items a list or tuple has, or a tensor of several, the same for every index; 0 for others."""

@@ -21,6 +21,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,7 @@ from ...bytecode import (
     Entered,
     Exited,
     Expression,
+    Filled,
     Index,
     Inner,
     Item,
@@ -51,12 +53,14 @@ from ...bytecode import (
     Unary,
     Unknown,
     UnreadableError,
+    Uses,
     parts_of,
 )
 from ...lowered import PASSES_MAX
 from ...rows import Field
 from ...tables import Table
 from ..columns import Columns
+from ..functions import makes_anew
 from ..own import length_of
 from ..sources import check_settled
 from . import arrays, convolutions, numbers, patches, tables
@@ -125,6 +129,7 @@ class Compiler:
         self.asides: list[tuple[Columns, bool]] = []
         self._length_now: int | None = None
         self.crops = None if own.opens_images else Crops(self)
+        self._uses: Uses | None = None
         # Paths of files that have to be there.
         self.looked_for: list[Expression] = []
         # Lists that code goes by, and what they held.
@@ -242,11 +247,19 @@ class Compiler:
                 draw(self, each)
             elif isinstance(each, Stored):
                 store(self, each)
+            elif isinstance(each, Filled) and not self._changes_alone(each):
+                raise UnreadableError(f"sets items of {each.of}, which is used elsewhere", each)
             elif isinstance(each, Exited):
                 self._without_grad = [manager for manager in self._without_grad if manager is not each.manager]
                 self.accounted.add(id(each))
             else:
                 self._take(each)
+
+    def _changes_alone(self, filled: Filled) -> bool:
+        """Whether nothing else has an array of which items are set."""
+        if self._uses is None:
+            self._uses = Uses(self.own.reading)
+        return self._uses.changes_alone(filled.of, filled, partial(makes_anew, self.own))
 
     def _take(self, of: Expression) -> None:
         """A value that is evaluated now. What stays unaccounted for has to be part of another."""

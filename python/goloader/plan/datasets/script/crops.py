@@ -32,6 +32,7 @@ from ...bytecode import (
     Drawn,
     Either,
     Expression,
+    Filled,
     Index,
     Item,
     Name,
@@ -44,6 +45,7 @@ from ..arithmetic import Value, kind_of
 from ..array_files import WavAhead
 from ..bases import Base, like
 from ..computed import AnyLength, Computed, keys_of
+from ..functions import makes_anew
 from ..sounds import reader_of
 from . import numbers
 from .numbers import Number, Vector
@@ -466,7 +468,9 @@ class Crops(Computed):
                 return self._memory_of(then, otherwise)
             case Binary(operator=operator, left=left) if operator in IN_PLACE:
                 return self._memory(left)
-            case _ if self.makes_anew(of) or (isinstance(of, Call) and self.reads(of)):
+            case Filled(of=before):
+                return self._memory(before)
+            case _ if makes_anew(self.own, of) or (isinstance(of, Call) and self.reads(of)):
                 return {id(of)}
             case Call(function=function, arguments=arguments, options=options):
                 values = [*arguments, *(value for _, value in options)]

@@ -309,6 +309,10 @@ class WindowLeaf(WholeLeaf):
             raise UnreadableError("uses .data")
         return super()._compiled(expression)
 
+    def is_new(self, of: Expression) -> bool:
+        drawn = isinstance(of, Drawn) and isinstance(self._crops.c.drawn.get(of.number), Vector)
+        return drawn or super().is_new(of)
+
     def _number(self, integers: Integers) -> Value:
         if integers.is_index:
             return self._of_number(INDEX)
