@@ -108,23 +108,25 @@ func compileLookup(l plan.Lookup) (number, error) {
 	case plan.LookupFind:
 		return func(f *Frame) uint64 {
 			wanted := int64(args[0](f))
-			row, found := slices.BinarySearchFunc(values, wanted, func(value uint64, wanted int64) int {
-				return cmp.Compare(int64(value), wanted)
-			})
+			row, found := search(values, wanted)
 			if !found {
 				f.fail(fmt.Sprintf("no row of %d", wanted))
 			}
 			return uint64(row)
 		}, nil
-	case plan.LookupLength, plan.LookupMember:
+	case plan.LookupLength, plan.LookupMember, plan.LookupHas:
 		return func(f *Frame) uint64 {
 			row, ok := within(f, args[0](f), len(starts)-1)
 			if !ok {
 				return 0
 			}
 			list := values[starts[row]:starts[row+1]]
-			if l.Kind == plan.LookupLength {
+			switch l.Kind {
+			case plan.LookupLength:
 				return uint64(len(list))
+			case plan.LookupHas:
+				_, found := search(list, int64(args[1](f)))
+				return truth(found)
 			}
 			if place, ok := within(f, args[1](f), len(list)); ok {
 				return list[place]
@@ -134,6 +136,13 @@ func compileLookup(l plan.Lookup) (number, error) {
 	default:
 		return nil, fmt.Errorf("unknown lookup %q", l.Kind)
 	}
+}
+
+// search finds a number among integers that ascend.
+func search(among []uint64, wanted int64) (place int, found bool) {
+	return slices.BinarySearchFunc(among, wanted, func(value uint64, wanted int64) int {
+		return cmp.Compare(int64(value), wanted)
+	})
 }
 
 func compileOperation(o plan.Operation) (number, error) {

@@ -406,7 +406,10 @@ func (p scriptParser) lookup(n node, kind LookupKind) (l Lookup, ok bool) {
 	wanted, ok := map[LookupKind]struct {
 		args  int
 		lists bool
-	}{LookupItem: {1, false}, LookupFind: {1, false}, LookupLength: {1, true}, LookupMember: {2, true}}[kind]
+	}{
+		LookupItem: {1, false}, LookupFind: {1, false},
+		LookupLength: {1, true}, LookupMember: {2, true}, LookupHas: {2, true},
+	}[kind]
 	if !ok {
 		return l, false
 	}
@@ -426,13 +429,27 @@ func (p scriptParser) lookup(n node, kind LookupKind) (l Lookup, ok bool) {
 	case LookupItem, LookupMember:
 		l.Of = l.Table.Of
 	case LookupFind:
-		for i, value := range l.Table.Values {
-			if l.Table.Of != Int || (i > 0 && int64(value) <= int64(l.Table.Values[i-1])) {
-				items[1].fail("a table whose numbers do not ascend")
+		if !l.Table.ascends(l.Table.Values) {
+			items[1].fail("a table whose numbers do not ascend")
+		}
+	case LookupHas:
+		for i, end := range l.Table.Starts[1:] {
+			if !l.Table.ascends(l.Table.Values[l.Table.Starts[i]:end]) {
+				items[1].fail("a table whose lists do not ascend")
 			}
 		}
 	}
 	return l, true
+}
+
+// ascends says whether numbers of the table are integers, each more than the one before it.
+func (t *Table) ascends(numbers []uint64) bool {
+	for i, value := range numbers {
+		if t.Of != Int || (i > 0 && int64(value) <= int64(numbers[i-1])) {
+			return false
+		}
+	}
+	return true
 }
 
 // operationTypes says what comes of numbers: nil leaves their own type, which is a float's if one of them is.

@@ -220,6 +220,7 @@ const (
 	LookupFind   LookupKind = "find"   // the row of a number: rows ascend
 	LookupLength LookupKind = "length" // of a row's list
 	LookupMember LookupKind = "member" // the number at a place of a row's list
+	LookupHas    LookupKind = "has"    // 1 if a number is in a row's list, which ascends, else 0
 )
 
 // DrawKind is which generator draws what.

@@ -82,10 +82,11 @@ ITEMS_MAX = 256
 _STEPS_MAX = 60_000
 _FORKS_MAX = 512  # of code for one sample: random erasing that tries a hundred times has 300
 
-# Turns that are followed of a loop which goes on while two values are equal, as comparisons come out then.
+# Turns that are followed of a loop which goes on while two values are equal, or one is in a list, as comparisons come
+# out then.
 _TURNS_MAX = 16
 _PARTS_MAX = 1_000  # in all variables then
-_SELDOM = {"==": True, "!=": False}
+_SELDOM = {"==": True, "!=": False, "in": True, "not in": False}
 
 # What may be an array that was made here.
 _ARRAYS = Binary | Call | Drawn | Either | Filled | Item | Unary

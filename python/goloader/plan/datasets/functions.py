@@ -207,11 +207,14 @@ def makes_anew(own: Code, of: Expression) -> bool:
             return True
         case Call(function=function, arguments=(_, *_), options=options):
             called = own.if_seen(function)
-            return any(called is known for known in _COPIES) and dict(options).keys() <= {"dtype"}
+            return any(called is known for known in _COPYING) and dict(options).keys() <= {"axis", "dim", "dtype"}
     return False
 
 
-_COPIES = (np.array, np.copy, torch.tensor, torch.clone)
+_COPYING = (
+    np.array, np.concatenate, np.copy, np.stack, np.where,
+    torch.cat, torch.clone, torch.stack, torch.tensor, torch.where,
+)  # fmt: skip
 
 
 def rule_of(function: Any) -> Rule | None:

@@ -58,6 +58,7 @@ from ...bytecode import (
 )
 from ...lowered import PASSES_MAX
 from ...rows import Field
+from ...structure import Structure
 from ...tables import Table
 from ..columns import Columns
 from ..functions import makes_anew
@@ -151,6 +152,7 @@ class Compiler:
         self.changed_at: dict[int, int] = {}
         self.given_back: dict[int, Expression] = {}
         self.gives_arrays = False  # some of its images are arrays
+        self.lacks_fields = False
         # When each value was evaluated, by its id.
         self.taken_at: dict[int, int] = {}
         self.began: dict[int, int] = {}
@@ -182,7 +184,7 @@ class Compiler:
         reading = own.reading
         self.accounted |= set(map(id, reading.loose))
         self._walk(reading.evaluated)
-        self.structure = structure_of(self, reading.result, list)
+        self.structure = self._structure(reading.result)
         if not self.pictures and not self.fields:
             raise UnreadableError("gives no images" if self.crops is None else "gives no arrays that Go reads")
         if self.crops is not None:
@@ -234,6 +236,20 @@ class Compiler:
         return tables
 
     # What is evaluated, in order
+
+    def _structure(self, result: Expression) -> Structure:
+        """The structure of a sample. Where no rows are in it, numbers that are drawn make fields."""
+        try:
+            structure = structure_of(self, result, list)
+            if self.crops is None or self.fields:
+                return structure
+        except UnreadableError:
+            if self.crops is None or self.fields:
+                raise
+        self.lacks_fields = True
+        self.given.clear()
+        self._columns.clear()
+        return structure_of(self, result, list)
 
     def _walk(self, evaluated: Sequence[Any]) -> None:
         for each in evaluated:

@@ -419,9 +419,11 @@ class Crops(Computed):
     # What samples are given
 
     def give(self, of: Expression) -> int | None:
-        """The number of the field that an expression is; None for what is made of no array. Raises UnreadableError."""
+        """The number of the field that an expression is; None for what is made of no array, unless samples have nothing
+        else. Raises UnreadableError."""
         sound = any(isinstance(each, Call) and self.reads(each) for each in parts_of(of))
-        if not sound and not self._takes_rows(of):
+        drawn = self.c.lacks_fields and of.has(Drawn)
+        if not sound and not drawn and not self._takes_rows(of):
             return None
         leaf = WindowLeaf(self)
         try:
@@ -432,7 +434,7 @@ class Crops(Computed):
                 raise UnreadableError(f"gives {of}, which differs in length from sample to sample", of)
             leaf.give(of, value)
             read = [each for each in leaf.inputs if isinstance(each, RowsInput)]
-            if not read and kind_of(leaf.sample) == "number":
+            if not read and kind_of(leaf.sample) == "number" and (self.fields or not drawn):
                 return None
             known = all(isinstance(each, RowsInput | VectorInput) for each in leaf.inputs)
             if leaf.kind == "list" or not leaf.inputs or not known:

@@ -33,7 +33,7 @@ from . import arrays, numbers
 from .code import CHOSEN_MAX, NO_IMAGES
 from .numbers import INDEX, Number, Vector, constant
 from .picture import PROBE, Picture
-from .rows import Place, count_of, lists_of, tabled
+from .rows import Place, count_of, lists_of, members_of, tabled
 
 if TYPE_CHECKING:
     from .compiler import Compiler
@@ -215,7 +215,8 @@ def dtypes(c: Compiler, of: Binary) -> bool | None:
 
 
 def _compared(c: Compiler, of: Binary) -> Number | None:
-    """A comparison of an image's mode or dtype, of two tuples of numbers, or of a number with None; else None."""
+    """A comparison of an image's mode or dtype, of two tuples of numbers, or of a number with None; whether one is in a
+    list; None for all else."""
     match of:
         case Binary(operator="is" | "is not" as sign, left=left, right=Constant(value=None)):
             c.number(left)  # then it is none
@@ -225,6 +226,11 @@ def _compared(c: Compiler, of: Binary) -> Number | None:
         ):
             picture = c.use(c.sure_picture(owner))
             return Number(int((picture.mode in c.constant(right)) is (sign == "in")), "bool")
+        case Binary(operator="in" | "not in" as sign, left=left, right=right):
+            number = c.number(left)
+            if number.kind not in numbers.PLACES or (has := members_of(c, right)) is None:
+                return None
+            return has(number) if sign == "in" else numbers.unary("not", has(number))
     if of.operator not in ("==", "!="):
         return None
     if (found := mode_compared(c, of)) is not None:

@@ -223,11 +223,7 @@ def lists_of(c: Compiler, of: Expression, *, by_numpy: bool = False) -> Lists | 
     if isinstance(of, Index | Constant | Drawn | Either) or (isinstance(of, Display) and not of.spread):
         return None
     with suppress(UnreadableError, *ERRORS):
-        try:
-            whole = lambda: [c.own.value(of)]  # noqa: E731
-            rows = _Rows(of, whole, whole, c.own.value(of), Number(0, "int"))
-        except UnreadableError:
-            rows = _rows(c, of)
+        rows = _rows_of_lists(c, of)
         if tables.is_list(rows.first):
             places = tables_of(
                 c, ("lists", rows.key, by_numpy), lambda: tables.of_lists(rows.values(), by_numpy), rows.sources
@@ -241,6 +237,33 @@ def lists_of(c: Compiler, of: Expression, *, by_numpy: bool = False) -> Lists | 
                     lambda place: Number(["member", places + 1, at, place.json], kind),
                 )
     return None
+
+
+def members_of(c: Compiler, of: Expression) -> Callable[[Number], Number] | None:
+    """What says whether an integer is in a list, or a set, of the user's data; None for anything else."""
+    match of:
+        case Call(function=Name() as function, arguments=(inner,), options=()) if c.function(function) in (set, list):
+            c.account(of)
+            return members_of(c, inner)
+        case Index() | Constant() | Drawn() | Either() | Display():
+            return None
+    with suppress(UnreadableError, *ERRORS):
+        rows = _rows_of_lists(c, of)
+        places = tables_of(c, ("members", rows.key), lambda: tables.of_members(rows.values()), rows.sources)
+        if places is not None:
+            c.account(of)
+            at = ["item", places, rows.row.json]
+            return lambda number: Number(["has", places + 1, at, number.json], "bool")
+    return None
+
+
+def _rows_of_lists(c: Compiler, of: Expression) -> _Rows:
+    """Lists of the user's data: one for all samples, or one a row. Raises UnreadableError, or as its code may."""
+    try:
+        whole = lambda: [c.own.value(of)]  # noqa: E731
+        return _Rows(of, whole, whole, c.own.value(of), Number(0, "int"))
+    except UnreadableError:
+        return _rows(c, of)
 
 
 def row_of(c: Compiler, of: Expression) -> tuple[Expression, Number]:

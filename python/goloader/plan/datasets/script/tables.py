@@ -113,6 +113,24 @@ def of_lists(rows: Sequence[Any], by_numpy: bool) -> Found:
     return Found(kind, [_table(places, "int", None), _table(flat, kind, starts)])
 
 
+def of_members(rows: Sequence[Any]) -> Found:
+    """The same of integers in lists or sets, which ascend: to ask whether one is there.
+
+    Raises UnreadableError for what are none.
+    """
+    known: dict[tuple[int, ...], int] = {}
+    of_row = []
+    for row in rows:
+        if type(row) not in (list, tuple, set, frozenset) or not {*map(type, row)} <= {int, np.int64}:
+            raise UnreadableError("asks what is in other things than lists and sets of integers")
+        members = tuple(sorted({*map(int, row)}))
+        of_row.append(known.setdefault(members, len(known)))
+    starts = [0, *np.cumsum(list(map(len, known))).tolist()]
+    if starts[-1] > _VALUES_MAX:
+        raise UnreadableError("takes lists that are too long")
+    return Found("int", [_table(of_row, "int", None), _table([each for row in known for each in row], "int", starts)])
+
+
 def _table(values: Sequence[Any], kind: str, starts: list[int] | None) -> dict[str, Any]:
     of = numbers.register_of(kind)
     if of == "float" and not all(map(math.isfinite, values)):
