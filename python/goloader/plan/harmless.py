@@ -55,7 +55,8 @@ SAME = {
 }  # fmt: skip
 _CALLS = {"CALL", "CALL_FUNCTION", "CALL_METHOD"}
 _CALLS_BY_NAME = {"CALL_FUNCTION_KW", "CALL_KW"}
-_BETWEEN = {"CACHE", "EXTENDED_ARG", "KW_NAMES", "NOP", "PRECALL", "RESUME"}
+# What comes between what a call takes; PUSH_NULL comes behind what is called since Python 3.13.
+_BETWEEN = {"CACHE", "EXTENDED_ARG", "KW_NAMES", "NOP", "PRECALL", "PUSH_NULL", "RESUME"}
 # Methods that change what they are of.
 CHANGERS = {
     "add", "append", "appendleft", "clear", "difference_update", "discard", "extend", "insert", "pop", "popitem",
