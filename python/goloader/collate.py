@@ -23,6 +23,8 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import default_collate
 
+from .adapters.torch import jagged
+
 __all__ = ["Fields", "Jagged", "Pack", "Pad", "nested"]
 
 Fields = str | int | Iterable[str | int] | None
@@ -210,10 +212,6 @@ class Pack(Sequences):
 
 
 def nested(values: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
-    """The nested tensor of rows values[offsets[i]:offsets[i + 1]]; it knows its shortest and its longest row, as those
-    do that torch makes of a list."""
+    """The nested tensor of rows values[offsets[i]:offsets[i + 1]]."""
     lengths = offsets.diff()
-    made: torch.Tensor = torch.nested.nested_tensor_from_jagged(
-        values, offsets, min_seqlen=int(lengths.min()), max_seqlen=int(lengths.max())
-    )
-    return made
+    return jagged(values, offsets, int(lengths.min()), int(lengths.max()))

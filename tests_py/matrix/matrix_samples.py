@@ -70,6 +70,26 @@ class Drawn(Pairs):
         return self.transform(image), numbers
 
 
+class Captions(Pairs):
+    """A compiled class whose texts Python makes numbers of, by loops that are not read through."""
+
+    known = ("cats", "dogs", "png")
+
+    def numbers(self, text: str) -> list[int]:
+        found = [1]
+        found += [self.known.index(word) for word in text.replace(".", "/").split("/") if word in self.known]
+        return found
+
+    def padded(self, text: str) -> torch.Tensor:
+        made = torch.zeros(4, dtype=torch.long)
+        for n, number in enumerate(self.numbers(text)):
+            made[n] = number
+        return made
+
+    def __getitem__(self, index: int) -> Any:
+        return self.transform(Image.open(self.paths[index]).convert("RGB")), self.padded(self.paths[index])
+
+
 class Clouds(data.Dataset[Any]):
     """Points that numpy draws, and tensors, by their own means and deviations: sums hang on their order."""
 

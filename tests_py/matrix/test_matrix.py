@@ -80,6 +80,12 @@ def test_numbers_are_those_of_python_s_c_library(root: Path, workers: int) -> No
 
 
 @pytest.mark.parametrize("workers", [0, 2])
+def test_functions_that_change_only_what_they_make_are_called_beside_go(root: Path, workers: int) -> None:
+    explained = check(samples.Captions(root), shuffle=True, num_workers=workers).explain()
+    assert 1 not in DOORS or "Python makes 1 of its values" in str(explained), explained
+
+
+@pytest.mark.parametrize("workers", [0, 2])
 def test_arrays_are_reckoned_with_as_by_their_libraries(workers: int) -> None:
     loader = check(samples.Clouds(), shuffle=True, num_workers=workers)
     assert loader.explain().native, loader.explain()

@@ -50,7 +50,9 @@ class Flat:
 def opened(batch: Any) -> Any:
     if isinstance(batch, torch.Tensor) and batch.is_nested:
         nested: Any = batch
-        return "nested", nested._values, nested._offsets, nested._get_min_seqlen(), nested._get_max_seqlen()
+        names = ("min_seqlen", "max_seqlen")  # torch 2.4 has no function that tells them
+        known = [getattr(nested, f"_get_{n}", lambda n=n: nested._metadata_cache[n])() for n in names]  # type: ignore[misc]
+        return "nested", nested._values, nested._offsets, *known
     if isinstance(batch, dict):
         return {name: opened(each) for name, each in batch.items()}
     return type(batch)(map(opened, batch)) if isinstance(batch, list | tuple) else batch

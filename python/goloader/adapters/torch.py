@@ -30,8 +30,8 @@ __all__ = [
     "POLL_S", "PROFILED_INLINE", "PROFILED_WORKERS", "BaseIterator", "DatasetKind", "ExceptionWrapper",
     "InlineIterator", "MapFetcher", "Resume", "StreamEnd", "WorkersIterator", "begin", "called_by", "check_workers",
     "collate", "convolves_plainly", "dataset_of", "default_device", "default_store", "exp", "fetch", "gives",
-    "group_timeout", "in_order_argument", "instead", "pin_memory", "placed", "profiled", "pytree", "storage_uses",
-    "worker",
+    "group_timeout", "in_order_argument", "instead", "jagged", "pin_memory", "placed", "profiled", "pytree",
+    "storage_uses", "worker",
 ]  # fmt: skip
 
 InlineIterator = _SingleProcessDataLoaderIter
@@ -85,6 +85,19 @@ def group_timeout(group: Any) -> timedelta | None:
     backends = (group._get_backend(device) for device in group._device_types)
     found: timedelta | None = next((each.options._timeout for each in backends if hasattr(each, "options")), None)
     return found
+
+
+def jagged(values: torch.Tensor, offsets: torch.Tensor, shortest: int, longest: int) -> torch.Tensor:
+    """The nested tensor of rows values[offsets[i]:offsets[i + 1]], which knows how long these are, as one does that
+    torch makes of a list."""
+    known = {"min_seqlen": shortest, "max_seqlen": longest}
+    make: Any = torch.nested.nested_tensor_from_jagged
+    if "min_seqlen" in inspect.signature(make).parameters:
+        made: torch.Tensor = make(values, offsets, **known)
+        return made
+    older: Any = make(values, offsets)  # torch 2.4
+    older._metadata_cache = known
+    return older  # type: ignore[no-any-return]
 
 
 def in_order_argument(wanted: bool) -> dict[str, bool]:

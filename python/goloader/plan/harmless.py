@@ -5,15 +5,18 @@ from __future__ import annotations
 
 import dis
 import inspect
+import sys
 from collections.abc import Iterator
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import default_collate
 from torch.utils.data._utils.collate import default_convert
+
+from .bytecode import UnreadableError
 
 # Attributes and methods by their names, whatever they are of: samples, and what is listed below, have no others.
 NAMES = {
@@ -55,7 +58,8 @@ SAME = {
 }  # fmt: skip
 _CALLS = {"CALL", "CALL_FUNCTION", "CALL_METHOD"}
 _CALLS_BY_NAME = {"CALL_FUNCTION_KW", "CALL_KW"}
-_BETWEEN = {"CACHE", "EXTENDED_ARG", "KW_NAMES", "NOP", "PRECALL", "RESUME"}
+# What comes between what a call takes; PUSH_NULL comes behind what is called since Python 3.13.
+_BETWEEN = {"CACHE", "EXTENDED_ARG", "KW_NAMES", "NOP", "PRECALL", "PUSH_NULL", "RESUME"}
 # Methods that change what they are of.
 CHANGERS = {
     "add", "append", "appendleft", "clear", "difference_update", "discard", "extend", "insert", "pop", "popitem",
@@ -63,6 +67,78 @@ CHANGERS = {
 }  # fmt: skip
 # How many values an instruction that changes something takes above it.
 _CHANGES = {"DELETE_SUBSCR": 1, "STORE_SUBSCR": 1, "STORE_SLICE": 2}
+
+
+class _Step(NamedTuple):
+    """An instruction, or a part of one that does two things.
+
+    name    its argument
+    effect  how many values more there are on the stack
+    """
+
+    offset: int
+    kind: str
+    name: Any
+    effect: int
+    is_target: bool
+
+
+def _steps(code: CodeType) -> list[_Step]:
+    steps = []
+    for each in dis.get_instructions(code):
+        if type(each.argval) is tuple and "_FAST_" in each.opname:  # two at once
+            kinds = [kind for kind in each.opname.split("_") if kind in ("LOAD", "STORE")]
+            for n, (kind, name) in enumerate(zip(kinds, each.argval, strict=True)):
+                target = each.is_jump_target and n == 0
+                steps.append(_Step(each.offset, f"{kind}_FAST", name, 1 if kind == "LOAD" else -1, target))
+            continue
+        kind = "BINARY_SUBSCR" if each.argrepr == "[]" else each.opname
+        if kind.startswith("INPLACE_") or (kind == "BINARY_OP" and each.argrepr.endswith("=")):
+            kind = "INPLACE"
+        effect = dis.stack_effect(each.opcode, each.arg, jump=False)
+        steps.append(_Step(each.offset, kind, each.argval, effect, each.is_jump_target))
+    return steps
+
+
+def _parts(steps: list[_Step]) -> list[list[_Step]]:
+    """Steps with one step in place of each comprehension, and those of each comprehension: since Python 3.12 it is no
+    function of its own, and puts variables back that it has used by the same names."""
+    whole: list[_Step] = []
+    parts, used, at = [whole], set(), 0
+    put_back: set[int] = set()
+    while at < len(steps):
+        step = steps[at]
+        if step.kind == "RERAISE":  # behind an error in a comprehension
+            while whole and whole[-1].kind == "STORE_FAST" and whole[-1].name in used:
+                whole.pop()
+        if step.kind != "LOAD_FAST_AND_CLEAR":
+            whole += [] if at in put_back else [step]
+            at += 1
+            continue
+        loop = _place(steps, at, kind="FOR_ITER")
+        names = [each.name for each in steps[at:loop] if each.kind == "LOAD_FAST_AND_CLEAR"]
+        made = next(each.kind for each in steps[at:loop] if each.kind.startswith("BUILD_"))
+        end = _place(steps, loop, offset=steps[loop].name)
+        parts += _parts(steps[loop:end])
+        whole.append(step._replace(kind=made, name=0, effect=0))
+        for kind in ("END_FOR", "POP_ITER", *(("POP_TOP",) if sys.version_info[:2] == (3, 13) else ())):
+            end += steps[end].kind == kind
+        if steps[end].kind == "JUMP_FORWARD":  # over what follows an error
+            end = _place(steps, end, offset=steps[end].name)
+        end += steps[end].kind == "SWAP"
+        behind = steps[: end + len(names) + 1]  # the last of these stores the list, perhaps
+        put_back |= {_place(behind, end, kind="STORE_FAST", name=name) for name in names}
+        used.update(names)
+        at = end
+    return parts
+
+
+def _place(steps: list[_Step], begin: int, **wanted: Any) -> int:
+    """Where a step like that is, from a place on."""
+    for at in range(begin, len(steps)):
+        if all(getattr(steps[at], name) == value for name, value in wanted.items()):
+            return at
+    raise UnreadableError("has a comprehension that a compiler would not make")
 
 
 class Changes:
@@ -74,34 +150,26 @@ class Changes:
 
     def __init__(self, code: CodeType, *, keeping: bool = False) -> None:
         self._keeping = keeping
-        self._steps: list[tuple[str, Any, int]] = []
-        self._targets: set[int] = set()  # of jumps
-        for each in dis.get_instructions(code):
-            self._targets |= {len(self._steps)} if each.is_jump_target else set()
-            if type(each.argval) is tuple and "_FAST_" in each.opname:  # two at once
-                kinds = [kind for kind in each.opname.split("_") if kind in ("LOAD", "STORE")]
-                for kind, name in zip(kinds, each.argval, strict=True):
-                    self._steps.append((f"{kind}_FAST", name, 1 if kind == "LOAD" else -1))
-                continue
-            kind = "BINARY_SUBSCR" if each.argrepr == "[]" else each.opname
-            if kind.startswith("INPLACE_") or (kind == "BINARY_OP" and each.argrepr.endswith("=")):
-                kind = "INPLACE"
-            self._steps.append((kind, each.argval, dis.stack_effect(each.opcode, each.arg, jump=False)))
-        stores = [(at, name) for at, (kind, name, _) in enumerate(self._steps) if kind == "STORE_FAST"]
         several = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
         given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + several]
-        self._own = {name for _, name in stores} - {*given}
-        before: set[str] = set()
-        while before != self._own:
-            before = {*self._own}
-            self._own -= {name for at, name in stores if not self._is_own(at - 1)}
         # Of these options one says what is written to, and the other may say that nothing is made.
         named = {each for constant in code.co_consts if type(constant) is tuple for each in constant}
         self.found = (
             bool(named & {"copy", "out"})
             or ("sort" in code.co_names and "key" not in named)
-            or not all(map(self._keeps, range(len(self._steps))))
+            or not all(self._keeps_all(part, given) for part in _parts(_steps(code)))
         )
+
+    def _keeps_all(self, steps: list[_Step], given: tuple[str, ...]) -> bool:
+        self._steps = [(each.kind, each.name, each.effect) for each in steps]
+        self._targets = {at for at, each in enumerate(steps) if each.is_target}
+        stores = [(at, name) for at, (kind, name, _) in enumerate(self._steps) if kind == "STORE_FAST"]
+        self._own = {name for _, name in stores} - {*given}
+        before: set[str] = set()
+        while before != self._own:
+            before = {*self._own}
+            self._own -= {name for at, name in stores if not self._is_own(at - 1)}
+        return all(map(self._keeps, range(len(steps))))
 
     def _keeps(self, at: int) -> bool:
         kind, name, _ = self._steps[at]

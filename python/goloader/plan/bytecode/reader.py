@@ -241,7 +241,7 @@ class Reader:
             self.evaluated, self.through, self.gone, self.again, self._used, self.conditions, self.asserted,
             self.extents, self.imports,
         )  # fmt: skip
-        before = [len(each) for each in logs], [each.state for each in self.running]
+        before = [len(each) for each in logs], [each.state for each in self.running], (self.looping, self._before)
         try:
             return self.run(called)
         except UnreadableError as error:
@@ -251,6 +251,7 @@ class Reader:
                 del each[length:]
             for machine, state in zip(self.running, before[1], strict=True):
                 machine.stack, machine.locals, machine.made = state
+            self.looping, self._before = before[2]
             why = error.args[0], error.place
         made = Apart(value, called.function, called.arguments, called.options, why)
         self.add(made, place)
