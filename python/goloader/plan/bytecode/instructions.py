@@ -192,7 +192,7 @@ def _make(machine: Machine, code: Expression, around: Expression, defaults: Expr
     name = code.value.co_name
     at_once = name in ("<listcomp>", "<dictcomp>", "<genexpr>")
     if (
-        (machine.samples and name not in ("<listcomp>", "<genexpr>"))
+        (machine.samples and not at_once)
         or not isinstance(around, Display)
         or not isinstance(defaults, Display)
     ):
@@ -209,7 +209,7 @@ def get_iter(machine: Machine, instruction: Instruction) -> None:
 
 
 def for_iter(machine: Machine, instruction: Instruction) -> None:
-    if machine.samples or isinstance(machine.stack[-1], Through):
+    if isinstance(machine.stack[-1], Through):
         machine.begin(instruction)
     else:
         machine.iterate(instruction)
@@ -226,7 +226,7 @@ def map_add(machine: Machine, instruction: Instruction) -> None:
     name, item = machine.pop(2)
     at = -(instruction.arg or 1)
     made = machine.stack[at]
-    if machine.samples or not isinstance(made, Mapping):
+    if machine.loop is not None or not isinstance(made, Mapping):
         raise UnreadableError("adds to what is no dict of its own")
     machine.stack[at] = with_item(made, machine.key(name), item)
 
