@@ -1,6 +1,6 @@
 """A collate_fn of one's own, as people write it, over arrays, sequences and images: our batches are torch's."""
 
-# ruff: noqa: B007, B905, C408, RUF005, RUF059 - people write so
+# ruff: noqa: B007, B035, B905, C408, RUF005, RUF059 - people write so
 
 from __future__ import annotations
 
