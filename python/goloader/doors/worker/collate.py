@@ -44,8 +44,7 @@ def install(empty: Empty) -> None:
 @contextmanager
 def as_in_a_worker() -> Iterator[None]:
     """Within it default_collate stacks tensors as in a worker process, though in memory that nobody shares: into a
-    contiguous tensor of the first one's dtype. Outside of workers it makes one of the dtype that all are promoted to, and
-    in channels_last where they are."""
+    tensor of the first one's dtype. Outside of workers it makes one of the dtype that all are promoted to."""
     original, known = collate.collate_tensor_fn, collate.default_collate_fn_map
 
     def collate_tensor_fn(batch: Sequence[torch.Tensor], *, collate_fn_map: Any = None) -> torch.Tensor:
