@@ -179,6 +179,14 @@ class Differs(Base):
         return row.float() if i == 10 else row
 
 
+class DiffersFirst(Base):
+    """The same in front of a batch: a worker makes all of it of that one's dtype."""
+
+    def __getitem__(self, i: int) -> Any:
+        row = self.tensor[i] - self.tensor[i].mean()
+        return {"x": row.float() if i == 8 else row, "y": row.sum().item()}
+
+
 class Longer(Base):
     def __getitem__(self, i: int) -> Any:
         row = self.tensor[i] - self.tensor[i].mean()
@@ -186,7 +194,7 @@ class Longer(Base):
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-@pytest.mark.parametrize("kind", [Fails, Differs, Longer])
+@pytest.mark.parametrize("kind", [Fails, Differs, DiffersFirst, Longer])
 def test_samples_that_fail_or_differ_are_their_own_code_s(kind: type[Base], workers: int) -> None:
     check(Program(loader_of(lambda: kind(), batch_size=1 if kind is Longer else 4, num_workers=workers)))
 

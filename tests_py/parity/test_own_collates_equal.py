@@ -1,6 +1,6 @@
 """A collate_fn of one's own, as people write it, over arrays, sequences and images: our batches are torch's."""
 
-# ruff: noqa: B007, B905, C408, RUF005, RUF059 - people write so
+# ruff: noqa: B007, B035, B905, C408, RUF005, RUF059 - people write so
 
 from __future__ import annotations
 
@@ -203,6 +203,54 @@ def floats(batch: Any) -> Any:
     return torch.tensor([b["weight"] for b in batch]), torch.FloatTensor([b["weight"] for b in batch]).unsqueeze(1)
 
 
+# Loops over names, or anything else that is the same for all batches
+
+
+def each_name(batch: Any) -> Any:
+    ids, frames = tuple([instance[key] for instance in batch] for key in ("input_ids", "frames"))
+    ids = pad_sequence(ids, batch_first=True, padding_value=PAD_IDX)
+    return dict(ids=ids[:, :9], frames=torch.cat(frames), mask=ids.ne(PAD_IDX))
+
+
+def by_names(batch: Any) -> Any:
+    padded = {key: pad_sequence([b[key] for b in batch], True) for key in ("frames", "input_ids")}
+    padded["label"] = torch.tensor([b["label"] for b in batch])
+    other = padded
+    other.update(count=7)
+    return padded, other.pop("count"), other
+
+
+def name_by_name(batch: Any) -> Any:
+    out, lengths = {}, []
+    for key in ["input_ids", "frames"]:
+        rows = [b[key] for b in batch]
+        lengths += [len(row) for row in rows]
+        out[key] = pad_sequence(rows, padding_value=-1 if key == "frames" else 0)
+        if key == "frames":
+            continue
+        out["mask"] = out[key] == 0
+    return out
+
+
+class Names:
+    def __init__(self, *names: str) -> None:
+        self.names = list(names)
+
+    def __call__(self, batch: Any) -> Any:
+        out = []
+        for number, name in enumerate(self.names):
+            out.append(torch.cat([b[name] for b in batch]) + number)
+        return out
+
+
+def counted(batch: Any) -> Any:
+    ids = pad_sequence([b["input_ids"] for b in batch], True)
+    shifts = []
+    for n in range(3):
+        shifts.append(ids + n)
+    return shifts, [ids * n for n in (1, 2)], tuple(ids - n for n in range(2))
+
+
 # Samples of one shape
 
 
@@ -285,7 +333,10 @@ COLLATES: dict[str, tuple[Callable[[], Any], list[Any]]] = {
             lambda batch: pad_sequence([x for x, y, z in batch]),
         ],
     ),
-    "names": (Named, [features, spectrograms, joined, floats]),
+    "names": (
+        Named,
+        [features, spectrograms, joined, floats, each_name, by_names, name_by_name, Names("frames"), counted],
+    ),
     "tensors": (tensors, [stacked, stacked_zip, every, default_first, concatenated, reshaped, by_numpy]),
     "rows": (Rows, [of_arrays, of_numbers, as_tensors]),
 }  # fmt: skip
@@ -625,6 +676,29 @@ def nothing(batch: Any) -> Any:
     return None
 
 
+def the_last_one(batch: Any) -> Any:
+    return {"x": b[0] for b in batch}
+
+
+def in_a_dict(batch: Any) -> Any:
+    out = {}
+    for x, y, _ in batch:
+        out["x"] = x
+        out[int(y)] = x
+    return out
+
+
+def until(batch: Any) -> Any:
+    xs = [b[0] for b in batch]
+    while len(xs) % 4:
+        xs.append(xs[-1])
+    return torch.stack(xs)
+
+
+def twice_in_a_list(batch: Any) -> Any:
+    return torch.stack([b[n] for n in (1, 2) for b in batch]), [b[n] for b in batch for n in (1, 2)]
+
+
 def a_generator(batch: Any) -> Any:
     return str(type(y for _, y, _ in batch)), len(batch)
 
@@ -643,7 +717,7 @@ OTHERS = [
     draws, permutes, shuffles, counts, keeps, writes, changes, fails, branches, sorts, prints, again, again_in_a_list,
     again_in_a_loop,
     not_set, seen_meanwhile, seen_by_a_view, spread_over_a_row, uninitialized, one, carried, sums_floats, a_class,
-    nothing, a_generator, a_generator_later, a_generator_of_two,
+    nothing, the_last_one, in_a_dict, until, twice_in_a_list, a_generator, a_generator_later, a_generator_of_two,
     list, partial(stacked), lambda batch: batch,
 ]  # fmt: skip
 

@@ -33,6 +33,7 @@ from ...state.iterator import ResumableIterator
 from ...state.order import Mark
 from ...state.seeded import SeededFetcher, key, keys
 from .. import choice, lent
+from ..worker.collate import as_in_a_worker
 from . import init_fn, later, trial
 from .ahead import Ahead, Pixels, pixels
 from .directory import Directory
@@ -798,7 +799,7 @@ class PrefetchingIterator(_NativeIterator):
             return batch
 
     def _ask_dataset(self, indices: Any) -> Any:
-        with self._settings.inside(alone=True):
+        with self._settings.inside(alone=True), as_in_a_worker():
             return super()._ask_dataset(indices)
 
     def _handed_out(self) -> None:

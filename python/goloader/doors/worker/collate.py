@@ -6,8 +6,8 @@ worker process ours stands there, unless something else already does; numpy arra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -39,6 +39,30 @@ def install(empty: Empty) -> None:
         return collated
 
     collate.default_collate_fn_map[torch.Tensor] = collate_tensor_fn
+
+
+@contextmanager
+def as_in_a_worker() -> Iterator[None]:
+    """Within it default_collate stacks tensors as in a worker process, though in memory that nobody shares: into a
+    tensor of the first one's dtype. Outside of workers it makes one of the dtype that all are promoted to."""
+    original, known = collate.collate_tensor_fn, collate.default_collate_fn_map
+
+    def collate_tensor_fn(batch: Sequence[torch.Tensor], *, collate_fn_map: Any = None) -> torch.Tensor:
+        first = batch[0]
+        if type(first) is not torch.Tensor or not is_plain(first):
+            plain: torch.Tensor = original(batch, collate_fn_map=collate_fn_map)
+            return plain
+        out = torch.empty((len(batch), *first.shape), dtype=first.dtype, device="cpu")
+        return torch.stack(batch, 0, out=out)  # type: ignore[arg-type] # as torch does
+
+    if known.get(torch.Tensor) is not original:
+        yield
+        return
+    known[torch.Tensor] = collate_tensor_fn
+    try:
+        yield
+    finally:
+        known[torch.Tensor] = original
 
 
 def is_plain(tensor: torch.Tensor) -> bool:

@@ -25,7 +25,8 @@ handlers of exceptions are read past. What an object that the code makes has by 
 
 A `collate_fn` is read as well: of a batch of samples, which its loops and comprehensions go through. What a loop does
 for a sample is read once, as an expression of the Member that it is at; a list that it fills has a Spread in it, and a
-tensor whose items it sets is Filled.
+tensor whose items it sets is Filled. Loops over anything else (`for key in ("ids", "labels")`) are followed item
+by item.
 
 An attribute that the code sets is what it was set to from there on, if `keeps` says that it may set it.
 

@@ -191,11 +191,7 @@ def _make(machine: Machine, code: Expression, around: Expression, defaults: Expr
         raise UnreadableError("makes a function")
     name = code.value.co_name
     at_once = name in ("<listcomp>", "<dictcomp>", "<genexpr>")
-    if (
-        (machine.samples and name not in ("<listcomp>", "<genexpr>"))
-        or not isinstance(around, Display)
-        or not isinstance(defaults, Display)
-    ):
+    if (machine.samples and not at_once) or not isinstance(around, Display) or not isinstance(defaults, Display):
         raise UnreadableError(f"makes a function ({name})")
     if not at_once:
         machine.captured.update(code.value.co_freevars)
@@ -209,7 +205,7 @@ def get_iter(machine: Machine, instruction: Instruction) -> None:
 
 
 def for_iter(machine: Machine, instruction: Instruction) -> None:
-    if machine.samples or isinstance(machine.stack[-1], Through):
+    if isinstance(machine.stack[-1], Through):
         machine.begin(instruction)
     else:
         machine.iterate(instruction)
@@ -226,7 +222,7 @@ def map_add(machine: Machine, instruction: Instruction) -> None:
     name, item = machine.pop(2)
     at = -(instruction.arg or 1)
     made = machine.stack[at]
-    if machine.samples or not isinstance(made, Mapping):
+    if machine.loop is not None or not isinstance(made, Mapping):
         raise UnreadableError("adds to what is no dict of its own")
     machine.stack[at] = with_item(made, machine.key(name), item)
 

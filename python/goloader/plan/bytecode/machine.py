@@ -22,6 +22,7 @@ from .expressions import (
     Adding,
     Apart,
     Attribute,
+    Batch,
     Binary,
     Branch,
     Call,
@@ -440,9 +441,10 @@ class Machine:
         return self.reader.at_place(place, items)
 
     def jump(self, instruction: Instruction) -> None:
-        """Goes on at another instruction. Raises UnreadableError where that is none of the loop over samples."""
+        """Goes on at another instruction. Raises UnreadableError where that is of a `while` over a batch's samples."""
         at = next(at for at, each in enumerate(self._code) if each.offset == instruction.argval)
-        if self.reader.samples and at < self._at:
+        over = bool(self.stack) and isinstance(self.stack[-1], Iterated)
+        if self.reader.samples and at < self._at and not over:
             raise UnreadableError("has a loop")
         if self.loop is not None and instruction.argval >= self.loop.end:
             raise UnreadableError("leaves a loop before its end")
@@ -465,7 +467,7 @@ class Machine:
     def loop_over(self, of: Expression) -> None:
         """Begins a loop."""
         self.one_of(of)
-        if self.samples or _is_window(of):
+        if of.has(Batch) or _is_window(of):
             self.use(of)
             self.stack.append(Through(of))
             return
@@ -492,8 +494,8 @@ class Machine:
         Raises UnreadableError where it is part of something else, or comes from the caller. What has an array is for
         Uses to say.
         """
-        if self.reader.samples:
-            raise UnreadableError(f"changes {made}")
+        if self.reader.looping:
+            raise UnreadableError(f"has a loop that changes {made}")
         own = True  # nobody has gone one of two ways since the caller called
         for machine in reversed(self.reader.running):
             known = (*machine.stack, *machine.locals.values(), *machine.around.values())
@@ -906,9 +908,9 @@ class Machine:
 
     def give(self, value: Expression) -> None:
         """A generator expression gives a value."""
-        if not self.samples:
+        if self.loop is None:
             self.yielded.append(value)
-        elif self.loop is None or self.yielded:
+        elif self.yielded:
             raise UnreadableError("makes a generator")
         else:
             self.yielded.append(Spread(value, self.loop.owner))
