@@ -20,7 +20,11 @@ import (
 	"github.com/goloader/goloader/core/stats"
 )
 
-var errStalled = errors.New("no byte came")
+var (
+	errStalled = errors.New("no byte came")
+	// errSlow says that the rest of a body is to be asked for anew, since its next byte is long in coming.
+	errSlow = errors.New("slower than usual")
+)
 
 // answer is a server's, on its way. Reading fails where no byte comes for a while.
 type answer struct {
@@ -33,6 +37,9 @@ type answer struct {
 	leave context.CancelFunc // of the context in which the request was made; may be nil
 	ctx   context.Context
 	count *stats.Remote
+	// How long its next bytes were waited for at the longest, and after how long rush ends that; nil: it does not.
+	waited, patience time.Duration
+	rush             *time.Timer
 }
 
 // ask makes a request and waits for the head of its answer, whatever it says.
@@ -90,7 +97,12 @@ func (s *Store) send(ctx context.Context, name string, request func(context.Cont
 // Read reads of the body.
 func (a *answer) Read(into []byte) (int, error) {
 	a.alarm.Reset(a.stall)
+	if a.rush != nil {
+		a.rush.Reset(a.patience)
+	}
+	begin := time.Now()
 	n, err := a.Body.Read(into)
+	a.waited = max(a.waited, time.Since(begin))
 	a.count.Received.Add(int64(n))
 	if cause := context.Cause(a.ctx); err != nil && err != io.EOF && cause != nil {
 		err = cause
@@ -100,6 +112,9 @@ func (a *answer) Read(into []byte) (int, error) {
 
 // Close ends the request. What is left of a short body is read, so that its connection serves another one.
 func (a *answer) Close() {
+	if a.rush != nil {
+		a.rush.Stop()
+	}
 	_, _ = io.CopyN(io.Discard, a.Body, 4096)
 	_ = a.Body.Close()
 	a.alarm.Stop()

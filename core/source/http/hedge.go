@@ -2,6 +2,7 @@ package http
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"sync/atomic"
@@ -138,4 +139,31 @@ func (p *pace) hedged(ctx context.Context, ask func(ctx context.Context) (*answe
 		}
 	}()
 	return r.answer, nil
+}
+
+// hurry ends a body with errSlow once its next bytes are long in coming, if one more request is to be had: the rest can be asked
+// for by it.
+func (s *Store) hurry(a *answer) {
+	patience, twice := s.bodies.patience()
+	if !twice {
+		return
+	}
+	a.patience = patience
+	a.rush = time.AfterFunc(patience, func() {
+		if s.pace.spend() {
+			a.stop(errSlow)
+		}
+	})
+}
+
+// came learns from a body that was read, or was left to be asked for anew, which it reports.
+func (s *Store) came(a *answer, err error) (slow bool) {
+	slow = errors.Is(err, errSlow)
+	if slow {
+		a.count.Hedged.Add(1)
+	}
+	if slow || err == nil {
+		s.bodies.took(a.waited)
+	}
+	return slow
 }
