@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/goloader/goloader/core/source"
@@ -37,7 +38,9 @@ type answer struct {
 	leave context.CancelFunc // of the context in which the request was made; may be nil
 	ctx   context.Context
 	count *stats.Remote
-	// How long its next bytes were waited for at the longest, and after how long rush ends that; nil: it does not.
+	// When bytes of the body were asked for last (ns since 1970), how long they took at the longest, and after how long rush may
+	// end that; nil: nothing does.
+	asked            atomic.Int64
 	waited, patience time.Duration
 	rush             *time.Timer
 }
@@ -96,11 +99,12 @@ func (s *Store) send(ctx context.Context, name string, request func(context.Cont
 
 // Read reads of the body.
 func (a *answer) Read(into []byte) (int, error) {
+	begin := time.Now()
+	a.asked.Store(begin.UnixNano())
 	a.alarm.Reset(a.stall)
 	if a.rush != nil {
 		a.rush.Reset(a.patience)
 	}
-	begin := time.Now()
 	n, err := a.Body.Read(into)
 	a.waited = max(a.waited, time.Since(begin))
 	a.count.Received.Add(int64(n))

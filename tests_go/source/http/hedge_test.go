@@ -214,3 +214,37 @@ func TestBodiesThatAreAlwaysSlowAreNoError(t *testing.T) {
 	require.LessOrEqual(t, counted.Hedged.Load(), int64(8+150/20))
 	require.Zero(t, counted.Retries.Load())
 }
+
+// Answers and bodies that are late now and then do not use up the second requests of those that never come.
+func TestThereIsASecondRequestForWhatNeverComes(t *testing.T) {
+	content := sourcetest.Noise(3000, 1)
+	s, store := serve(t, map[string][]byte{"/a": content})
+	var asked atomic.Int64
+	spoil := func(w http.ResponseWriter, r *http.Request, content []byte) bool {
+		switch n := asked.Add(1); {
+		case n <= 100:
+		case n%50 == 0:
+			<-r.Context().Done()
+			return true
+		case n%25 == 0:
+			time.Sleep(40 * time.Millisecond)
+		case n%25 == 10:
+			w.Header().Set("Content-Length", fmt.Sprint(len(content)))
+			w.(http.Flusher).Flush()
+			time.Sleep(40 * time.Millisecond)
+			_, _ = w.Write(content)
+			return true
+		}
+		return false
+	}
+	s.spoil.Store(&spoil)
+	var counted stats.Remote
+	ctx := counted.In(t.Context())
+	for range 1000 {
+		got, err := read(ctx, store, whole(s.URL+"/a"))
+		require.NoError(t, err)
+		require.Equal(t, content, got)
+	}
+	require.Zero(t, counted.Retries.Load())
+	require.LessOrEqual(t, counted.Hedged.Load(), int64(8+1000/20))
+}
