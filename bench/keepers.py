@@ -6,6 +6,7 @@ Each is imported where it is used: it has an environment of its own (python -m b
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -55,12 +56,16 @@ def loader(name: str, root: str, kept: str, transform: Callable[[Any], Any], wor
     arguments: dict[str, Any] = {"batch_size": 64, "num_workers": workers, "persistent_workers": True}
     if name == "streaming":
         from streaming import StreamingDataset
+        from streaming.base.util import clean_stale_shared_memory
+
+        clean_stale_shared_memory()  # of one that was killed, which would be taken for this one's
 
         class Images(StreamingDataset):  # type: ignore[misc,unused-ignore]
             def __getitem__(self, at: Any) -> Any:
                 return made(super().__getitem__(at), transform)
 
         return DataLoader(Images(remote=root, local=kept, shuffle=True, batch_size=64), **arguments)
+    os.environ["AWS_ALLOW_HTTP"] = "true"
     from litdata import StreamingDataLoader
     from litdata import StreamingDataset as LitDataset
 

@@ -6,8 +6,8 @@ What: images per second over a whole shuffled epoch after a first one, of ~100 K
 flip, ToTensor and Normalize, batches of 64. A class that fetches each image with urllib, boto3, s3fs or
 s3torchconnector runs under torch's DataLoader with 8 and 32 workers, and unchanged under goloader's with 2. webdataset
 reads shards of 64 images over HTTP, under torch's with 8 workers and under goloader's with 2. MosaicML's streaming and
-LitData read shards of their own formats, which are written before, with 8 workers. They keep them on a disk, as "cached"
-does.
+LitData read shards of their own formats, which are written before, with 8 workers. They keep them on a disk, as does
+"cached".
 
 How: a server on this machine (tests_go/source/bucket) waits before each answer. It takes some of the cores' time, from
 everybody. A process a contender, in turn, every second round backwards; ours must come wholly from Go. "goloader" is
