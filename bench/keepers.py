@@ -6,7 +6,6 @@ Each is imported where it is used: it has an environment of its own (python -m b
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -28,7 +27,7 @@ KEEPERS = {
 
 def write(name: str, samples: Sequence[tuple[str, int]], folder: str, each: int) -> None:
     """Shards of so many images, with their files as they are."""
-    files = [{"jpg": Path(path).read_bytes(), "cls": label} for path, label in samples]
+    files: list[Any] = [{"jpg": Path(path).read_bytes(), "cls": label} for path, label in samples]
     if name == "streaming":
         from streaming import MDSWriter
 
@@ -65,9 +64,11 @@ def loader(name: str, root: str, kept: str, transform: Callable[[Any], Any], wor
                 return made(super().__getitem__(at), transform)
 
         return DataLoader(Images(remote=root, local=kept, shuffle=True, batch_size=64), **arguments)
-    os.environ["AWS_ALLOW_HTTP"] = "true"
     from litdata import StreamingDataLoader
     from litdata import StreamingDataset as LitDataset
+    from litdata.streaming import downloader
+
+    downloader._OBSTORE_CLIENT_OPTIONS["allow_http"] = True  # it has no argument for a server without TLS
 
     dataset = LitDataset(root, cache_dir=kept, shuffle=True, transform=partial(made, transform=transform))
     return StreamingDataLoader(dataset, **arguments)
