@@ -59,7 +59,7 @@ def loader(name: str, root: str, kept: str, transform: Callable[[Any], Any], wor
 
         clean_stale_shared_memory()  # of one that was killed, which would be taken for this one's
 
-        class Images(StreamingDataset):  # type: ignore[misc,unused-ignore]
+        class Images(StreamingDataset):  # type: ignore[misc]
             def __getitem__(self, at: Any) -> Any:
                 return made(super().__getitem__(at), transform)
 
