@@ -123,7 +123,8 @@ bench-storage: build .venv/bench.stamp ## Time an image folder on storage with 5
 .PHONY: bench-remote
 bench-remote: build .venv/bench.stamp ## Time images in a bucket with 20 ms an answer, by the libraries that people fetch them with, and update docs/remote.md.
 	$(PYTHON) -m bench.remote --rounds $(ROUNDS)
-	GOLOADER_UPDATE=1 $(PYTHON) -m pytest tests_py/readme -k from_a_bucket
+	$(PYTHON) -m bench.cache
+	GOLOADER_UPDATE=1 $(PYTHON) -m pytest tests_py/readme -k 'from_a_bucket or of_a_cache'
 
 .PHONY: bench-ranks
 bench-ranks: build .venv/bench.stamp ## Time 1, 2, 4 and 8 ranks on this machine, with goloader and with torch, and their memory.

@@ -1,11 +1,13 @@
-"""Images in a bucket, an object each or in shards, from a store that takes 20 ms for each answer.
+"""Images in a bucket, an object each or in shards, from a store that takes 20 or 100 ms for each answer.
 
-    python -m bench.remote [--delay 20ms] [--count 2048] [--rounds 3] [--contenders goloader,boto3-8,boto3]
+    python -m bench.remote [--delays 20ms,100ms] [--count 2048] [--rounds 3] [--contenders goloader,boto3-8,boto3]
 
 What: images per second over a whole shuffled epoch after a first one, of ~100 KB JPEGs with RandomResizedCrop(224),
 flip, ToTensor and Normalize, batches of 64. A class that fetches each image with urllib, boto3, s3fs or
 s3torchconnector runs under torch's DataLoader with 8 and 32 workers, and unchanged under goloader's with 2. webdataset
-reads shards of 64 images over HTTP, under torch's with 8 workers and under goloader's with 2.
+reads shards of 64 images over HTTP, under torch's with 8 workers and under goloader's with 2. MosaicML's streaming and
+LitData read shards of their own formats, which are written before, with 8 workers. They keep them on a disk, as does
+"cached".
 
 How: a server on this machine (tests_go/source/bucket) waits before each answer. It takes some of the cores' time, from
 everybody. A process a contender, in turn, every second round backwards; ours must come wholly from Go. "goloader" is
@@ -45,7 +47,8 @@ from torch.utils.data import DataLoader, Dataset
 from torchvision.datasets import ImageFolder
 
 import goloader
-from bench import harness, photos
+from bench import harness, keepers, photos
+from bench.keepers import KEEPERS
 from bench.storage import TRANSFORM, slow
 from goloader.datasets import ImageFolder as RemoteFolder
 
@@ -59,14 +62,19 @@ FOLDERS = {
 # Each with the numbers of torch's workers.
 OBJECTS = {"urllib": (8, 32), "boto3": (8, 32), "s3fs": (8, 32), "s3torchconnector": (8, 32)}
 LIBRARIES = OBJECTS | {"webdataset": (8,)}
-CONTENDERS = FOLDERS | {
-    name: title
-    for library, each in LIBRARIES.items()
-    for name, title in (
-        *((f"{library}-{workers}", f"{library}, torch, {workers} workers") for workers in each),
-        (library, f"{library}, goloader, {WORKERS} workers"),
-    )
-}
+KEPT = {f"{name}-8": f"{peer.title}, torch, 8 workers" for name, peer in KEEPERS.items()}
+CONTENDERS = (
+    FOLDERS
+    | KEPT
+    | {
+        name: title
+        for library, each in LIBRARIES.items()
+        for name, title in (
+            *((f"{library}-{workers}", f"{library}, torch, {workers} workers") for workers in each),
+            (library, f"{library}, goloader, {WORKERS} workers"),
+        )
+    }
+)
 
 
 class Fetched(Dataset[Any]):
@@ -159,18 +167,22 @@ def contend(name: str, root: str, count: int) -> None:
     torch.set_num_threads(1)
     library, _, workers = name.partition("-")
     with tempfile.TemporaryDirectory(prefix="goloader-bench-", ignore_cleanup_errors=True) as kept:  # it is written to
-        if name == "cached":
-            dataset: Any = RemoteFolder(root, TRANSFORM, cache=kept)
-        else:
-            dataset = DATASETS[name if name in DATASETS else library](root)
         of_torch = workers.isdecimal()
-        loader: Any = (DataLoader if of_torch else goloader.DataLoader)(
-            dataset,
-            batch_size=64,
-            shuffle=None if library == "webdataset" else True,
-            num_workers=int(workers) if of_torch else WORKERS,
-            persistent_workers=True,
-        )
+        loader: Any
+        if name in KEPT:
+            loader = keepers.loader(library, root, kept, TRANSFORM, int(workers))
+        else:
+            if name == "cached":
+                dataset: Any = RemoteFolder(root, TRANSFORM, cache=kept)
+            else:
+                dataset = DATASETS[name if name in DATASETS else library](root)
+            loader = (DataLoader if of_torch else goloader.DataLoader)(
+                dataset,
+                batch_size=64,
+                shuffle=None if library == "webdataset" else True,
+                num_workers=int(workers) if of_torch else WORKERS,
+                persistent_workers=True,
+            )
         for epoch in range(2):
             start = time.perf_counter()
             seen = sum(len(images) for images, _ in loader)
@@ -183,16 +195,19 @@ def contend(name: str, root: str, count: int) -> None:
     print(json.dumps({"rate": rate}))
 
 
-def run(name: str, root: str, count: int) -> float:
-    """One process."""
-    command = [sys.executable, "-W", "ignore", "-m", "bench.remote", f"--child={name}", f"--root={root}"]
+def run(name: str, root: str, count: int, shards: str = "") -> float:
+    """One process. It writes shards, if it is given a folder for them."""
+    python: Any = KEEPERS[name.partition("-")[0]].python if name in KEPT else sys.executable
+    command = [python, "-W", "ignore", "-m", "bench.remote", f"--child={name}", f"--root={root}", f"--shards={shards}"]
     done = subprocess.run([*command, f"--count={count}"], stdout=subprocess.PIPE, check=True)
-    rate: float = json.loads(done.stdout)["rate"]
+    rate: float = json.loads(done.stdout.splitlines()[-1])["rate"]
     return rate
 
 
 def rivals(name: str) -> list[str]:
     """What a contender is compared with."""
+    if name in KEPT:
+        return [name]
     libraries = OBJECTS if name in FOLDERS else [name.partition("-")[0]]
     return [f"{library}-{workers}" for library in libraries for workers in LIBRARIES[library]]
 
@@ -209,40 +224,71 @@ def table(found: dict[str, list[float]], delay: str) -> str:
         for name in ("goloader", "cached"):
             pairs = zip(found[name], found["in-memory"], strict=True)
             lines.append(f"{name} / in memory: {statistics.median(one / other for one, other in pairs):.2f}x")
+    for name in KEPT.keys() & found.keys() if "cached" in found else ():
+        pairs = zip(found["cached"], found[name], strict=True)
+        lines.append(f"cached / {name}: {statistics.median(one / other for one, other in pairs):.2f}x")
     return "\n".join(lines)
+
+
+def tables(found: dict[str, dict[str, list[float]]]) -> str:
+    """One a delay."""
+    return "\n\n".join(table(rates, delay) for delay, rates in found.items())
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Compare loaders over images in a bucket.")
-    parser.add_argument("--delay", default="20ms", help="of each answer (default: %(default)s)")
+    parser.add_argument("--delays", default="20ms,100ms", help="of each answer (default: %(default)s)")
     parser.add_argument("--count", type=int, default=2048, help="images (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=3, help="processes of each contender (default: %(default)s)")
     parser.add_argument("--contenders", help=f"comma-separated (default: all of {','.join(CONTENDERS)})")
     parser.add_argument("--output", type=Path, default=harness.RESULTS / "remote.json")
     parser.add_argument("--child", choices=CONTENDERS, help=argparse.SUPPRESS)
     parser.add_argument("--root", help=argparse.SUPPRESS)
+    parser.add_argument("--shards", help=argparse.SUPPRESS)
     arguments = parser.parse_args(argv)
     if arguments.child:
-        contend(arguments.child, arguments.root, arguments.count)
+        if arguments.shards:
+            keepers.write(
+                arguments.child.partition("-")[0], ImageFolder(arguments.root).samples, arguments.shards, SHARD
+            )
+            print(json.dumps({"rate": 0}))
+        else:
+            contend(arguments.child, arguments.root, arguments.count)
         return
     names = harness.chosen(parser, arguments.contenders, CONTENDERS, "contender")
-    about = {"date": harness.now(), "machine": harness.machine(), "delay": arguments.delay, "count": arguments.count}
+    for name in [name for name in names if name in KEPT and not KEEPERS[name.partition("-")[0]].python.exists()]:
+        harness.say(f"{name} is not installed: {KEEPERS[name.partition('-')[0]].install}")
+        names.remove(name)
+    about = {"date": harness.now(), "machine": harness.machine(), "count": arguments.count}
     folder = photos.ensure_photos(photos.Settings(count=arguments.count))
     os.environ |= {"AWS_ACCESS_KEY_ID": "any", "AWS_SECRET_ACCESS_KEY": "any", "AWS_REGION": "us-east-1"}
-    found: dict[str, list[float]] = {name: [] for name in names}
+    found: dict[str, dict[str, list[float]]] = {}
     with tempfile.TemporaryDirectory(prefix="goloader-bench-") as scratch:
-        shards = Path(scratch, "shards")
-        shards.mkdir()
-        urls = photos.pack(ImageFolder(str(folder)).samples, shards, -(-arguments.count // SHARD))
-        for turn in range(arguments.rounds):
-            for name in names[:: 1 if turn % 2 == 0 else -1]:
-                harness.say(f"{name} ...")
-                sharded = name.startswith("webdataset")
-                with slow(shards if sharded else folder, arguments.delay, bucket=True) as there:
-                    root = str(folder) if name == "in-memory" else f"{there}/{urls}" if sharded else there
-                    found[name].append(run(name, root, arguments.count))
-    print(table(found, arguments.delay))
-    arguments.output.write_text(json.dumps({"scenario": "remote", **about, "contenders": found}, indent=2) + "\n")
+        folders = dict.fromkeys(names, folder)
+        for name in names:
+            if name in KEPT or name.startswith("webdataset"):
+                folders[name] = Path(scratch, name.partition("-")[0])
+        urls = ""
+        for name, shards in folders.items():
+            if shards == folder or shards.exists():
+                continue
+            shards.mkdir()
+            if name in KEPT:
+                run(name, str(folder), arguments.count, str(shards))
+            else:
+                urls = photos.pack(ImageFolder(str(folder)).samples, shards, -(-arguments.count // SHARD))
+        for delay in arguments.delays.split(","):
+            rates = found.setdefault(delay, {name: [] for name in names})
+            for turn in range(arguments.rounds):
+                for name in names[:: 1 if turn % 2 == 0 else -1]:
+                    harness.say(f"{delay}: {name} ...")
+                    with slow(folders[name], delay, bucket=True) as there:
+                        sharded = name.startswith("webdataset")
+                        root = str(folder) if name == "in-memory" else f"{there}/{urls}" if sharded else there
+                        rates[name].append(run(name, root, arguments.count))
+            kept = {"scenario": "remote", **about, "contenders": found}
+            arguments.output.write_text(json.dumps(kept, indent=2) + "\n")
+    print(tables(found))
 
 
 if __name__ == "__main__":

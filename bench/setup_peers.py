@@ -17,6 +17,7 @@ import sysconfig
 import venv
 from pathlib import Path
 
+from bench.keepers import KEEPERS
 from bench.peers import PEERS, ROOT, VENVS, Peer
 
 
@@ -61,7 +62,8 @@ def set_up(peer: Peer) -> None:
 
 
 def main() -> None:
-    own = [name for name, peer in PEERS.items() if peer.own_venv]
+    peers = PEERS | KEEPERS
+    own = [name for name, peer in peers.items() if peer.own_venv]
     parser = argparse.ArgumentParser(description="Set up the environments of the loaders goloader is compared with.")
     parser.add_argument("peers", nargs="*", metavar="PEER", help=f"{', '.join(own)} (default: all)")
     named = parser.parse_args().peers
@@ -70,7 +72,7 @@ def main() -> None:
     failed = []
     for name in named or own:
         try:
-            set_up(PEERS[name])
+            set_up(peers[name])
         except (subprocess.CalledProcessError, LookupError) as error:
             print(f"{name}: not set up: {error}", file=sys.stderr)
             failed.append(name)

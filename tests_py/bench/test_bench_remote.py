@@ -22,8 +22,8 @@ def test_all_of_ours_come_from_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(remote, "SHARD", 16)  # shards for each of eight workers
     names = [name for name in remote.CONTENDERS if "-" not in name or name == "webdataset-8"]
     output = tmp_path / "kept.json"
-    remote.main(["--count=256", "--rounds=1", "--delay=1ms", f"--contenders={','.join(names)}", f"--output={output}"])
-    found = json.loads(output.read_text())["contenders"]
+    remote.main(["--count=256", "--rounds=1", "--delays=1ms", f"--contenders={','.join(names)}", f"--output={output}"])
+    found = json.loads(output.read_text())["contenders"]["1ms"]
     assert [*found] == names
     assert all(rate > 0 for (rate,) in found.values())
 

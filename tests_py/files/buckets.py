@@ -42,13 +42,15 @@ def built(folder: Path) -> Path:
 class Server:
     """Both servers, at `url`.
 
-    faults  share of the requests that are reset, that stall, and that are refused with 503
+    faults  share of the requests that are reset, that stall, and that are refused with 503; those reset or stalled
+            have no answer, or half of one
+    stall   seconds
     asked   paths of all requests
     spoilt  how many were
     """
 
     def __init__(self, behind: int) -> None:
-        self.behind, self.faults, self.asked = behind, 0.0, list[str]()
+        self.behind, self.faults, self.stall, self.asked = behind, 0.0, 3.0, list[str]()
         self.spoilt = 0
         self.chosen = random.Random(0)
         outer = self
@@ -85,14 +87,16 @@ class _Front(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         server = self.server_of
         server.asked.append(self.path)
-        fault = server.chosen.random()
+        fault, half = server.chosen.random(), server.chosen.random() < 0.5
         server.spoilt += fault < 3 * server.faults
-        if fault < server.faults:
-            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            self.close_connection = True
-            self.connection.close()
-        elif fault < 2 * server.faults:
-            time.sleep(3)
+        if fault < 2 * server.faults:
+            if half:
+                self._answer(*self._asked_behind(), share=0.5)
+            if fault < server.faults:
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                self.connection.close()
+            else:
+                time.sleep(server.stall)
             self.close_connection = True
         elif fault < 3 * server.faults:
             self._answer(503, [("Retry-After", "0")], _DENIED % b"SlowDown")
@@ -101,17 +105,23 @@ class _Front(http.server.BaseHTTPRequestHandler):
         elif "/denied/" in self.path:
             self._answer(403, [], _DENIED % b"AccessDenied")
         else:
-            behind = http.client.HTTPConnection("127.0.0.1", server.behind)
-            behind.request(self.command, self.path, headers={k: v for k, v in self.headers.items() if k != "Host"})
-            answer = behind.getresponse()
-            kept = [(k, v) for k, v in answer.getheaders() if k.lower() in _KEPT]
-            self._answer(answer.status, kept, answer.read(), answer.getheader("Content-Length"))
-            behind.close()
+            self._answer(*self._asked_behind())
+
+    def _asked_behind(self) -> tuple[int, list[tuple[str, str]], bytes, str | None]:
+        behind = http.client.HTTPConnection("127.0.0.1", self.server_of.behind)
+        behind.request(self.command, self.path, headers={k: v for k, v in self.headers.items() if k != "Host"})
+        answer = behind.getresponse()
+        kept = [(k, v) for k, v in answer.getheaders() if k.lower() in _KEPT]
+        found = answer.status, kept, answer.read(), answer.getheader("Content-Length")
+        behind.close()
+        return found
 
     def do_HEAD(self) -> None:
         self.do_GET()
 
-    def _answer(self, status: int, headers: list[tuple[str, str]], body: bytes, size: str | None = None) -> None:
+    def _answer(
+        self, status: int, headers: list[tuple[str, str]], body: bytes, size: str | None = None, share: float = 1
+    ) -> None:
         self.send_response(status)
         for name, value in headers:
             self.send_header(name, value)
@@ -119,7 +129,7 @@ class _Front(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", (size if is_head else None) or str(len(body)))
         self.end_headers()
         if not is_head:
-            self.wfile.write(body)
+            self.wfile.write(body[: int(share * len(body))])
 
 
 def free_port() -> int:

@@ -42,7 +42,7 @@ from torchvision.models import get_weight
 from torchvision.transforms import v2
 
 import goloader
-from bench import against_table, against_torch, gpu, harness, many_files, ranks, ray_data, remote
+from bench import against_table, against_torch, cache, gpu, harness, many_files, ranks, ray_data, remote
 from bench.programs import table as programs_table
 from bench.programs import turns
 from goloader import ArrayDataset, DataLoader, Explanation, FileArray, TokenDataset
@@ -955,7 +955,12 @@ def test_the_speed_in_ray_is_that_of_the_kept_result() -> None:
 
 def test_the_speed_from_a_bucket_is_that_of_the_kept_result() -> None:
     kept = json.loads((harness.RESULTS / "remote.json").read_text())
-    require_part("docs/remote.md", "remote", f"```text\n{remote.table(kept['contenders'], kept['delay'])}\n```\n")
+    require_part("docs/remote.md", "remote", f"```text\n{remote.tables(kept['contenders'])}\n```\n")
+
+
+def test_the_hits_of_a_cache_are_those_of_the_kept_result() -> None:
+    kept = json.loads((harness.RESULTS / "cache.json").read_text())
+    require_part("docs/remote.md", "cache", f"```text\n{cache.table(kept)}\n```\n")
 
 
 def test_the_speed_of_training_on_a_gpu_is_that_of_the_kept_result() -> None:

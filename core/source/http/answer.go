@@ -14,13 +14,18 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/stats"
 )
 
-var errStalled = errors.New("no byte came")
+var (
+	errStalled = errors.New("no byte came")
+	// errSlow says that the rest of a body is to be asked for anew, since its next byte is long in coming.
+	errSlow = errors.New("slower than usual")
+)
 
 // answer is a server's, on its way. Reading fails where no byte comes for a while.
 type answer struct {
@@ -33,6 +38,11 @@ type answer struct {
 	leave context.CancelFunc // of the context in which the request was made; may be nil
 	ctx   context.Context
 	count *stats.Remote
+	// When bytes of the body were asked for last (ns since 1970), how long they took at the longest, and after how long rush may
+	// end that; nil: nothing does.
+	asked            atomic.Int64
+	waited, patience time.Duration
+	rush             *time.Timer
 }
 
 // ask makes a request and waits for the head of its answer, whatever it says.
@@ -89,8 +99,14 @@ func (s *Store) send(ctx context.Context, name string, request func(context.Cont
 
 // Read reads of the body.
 func (a *answer) Read(into []byte) (int, error) {
+	begin := time.Now()
+	a.asked.Store(begin.UnixNano())
 	a.alarm.Reset(a.stall)
+	if a.rush != nil {
+		a.rush.Reset(a.patience)
+	}
 	n, err := a.Body.Read(into)
+	a.waited = max(a.waited, time.Since(begin))
 	a.count.Received.Add(int64(n))
 	if cause := context.Cause(a.ctx); err != nil && err != io.EOF && cause != nil {
 		err = cause
@@ -100,6 +116,9 @@ func (a *answer) Read(into []byte) (int, error) {
 
 // Close ends the request. What is left of a short body is read, so that its connection serves another one.
 func (a *answer) Close() {
+	if a.rush != nil {
+		a.rush.Stop()
+	}
 	_, _ = io.CopyN(io.Discard, a.Body, 4096)
 	_ = a.Body.Close()
 	a.alarm.Stop()

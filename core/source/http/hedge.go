@@ -2,6 +2,7 @@ package http
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"sync/atomic"
@@ -53,18 +54,33 @@ func (p *pace) took(d time.Duration) {
 	p.usual.Store(max(usual, 1)) // one that another has stored meanwhile is as good
 }
 
-// patience is how long a request is waited for before a second is sent; false if none is to be.
-func (p *pace) patience() (time.Duration, bool) {
-	return max(time.Duration(hedgeAfter*float64(p.usual.Load())), hedgeMin), p.seen.Load() >= learnFirst && !p.off.Load()
+// patience is how long a request is waited for before a second is sent. It is longer where few second requests are left, so that
+// there always is one for what never comes.
+func (p *pace) patience(left float64) time.Duration {
+	longer := hedgesAhead / min(max(left, 1), hedgesAhead)
+	return time.Duration(longer * max(hedgeAfter*float64(p.usual.Load()), float64(hedgeMin)))
 }
 
-// spend takes a second request from what is left of them.
-func (p *pace) spend() bool {
-	if float64(p.spent.Load()) >= hedgesAhead+hedgeShare*float64(p.seen.Load()) {
-		return false
+// learnt says that a second request may be sent.
+func (p *pace) learnt() bool { return p.seen.Load() >= learnFirst && !p.off.Load() }
+
+// left is how many second requests there may be now.
+func (p *pace) left() float64 {
+	return hedgesAhead + hedgeShare*float64(p.seen.Load()) - float64(p.spent.Load())
+}
+
+// due says how much longer is to be waited for what was waited for so long. If that is 0 a second request is to be sent, which is
+// taken from what budget has left of them.
+func (p *pace) due(waited time.Duration, budget *pace) time.Duration {
+	left := budget.left()
+	if longer := p.patience(left) - waited; longer > 0 {
+		return longer
 	}
-	p.spent.Add(1)
-	return true
+	if left <= 0 {
+		return hedgeMin
+	}
+	budget.spent.Add(1)
+	return 0
 }
 
 // hedged asks, and once more if the answer is long in coming: the first to answer counts, and the other is left.
@@ -76,8 +92,7 @@ func (p *pace) hedged(ctx context.Context, ask func(ctx context.Context) (*answe
 		of     int
 	}
 	begin := time.Now()
-	patience, twice := p.patience()
-	if !twice {
+	if !p.learnt() {
 		a, err := ask(ctx)
 		if err == nil {
 			p.took(time.Since(begin))
@@ -103,20 +118,23 @@ func (p *pace) hedged(ctx context.Context, ask func(ctx context.Context) (*answe
 		}()
 	}
 	send(0)
+	patience := p.patience(p.left())
 	alarm := time.NewTimer(patience)
 	defer alarm.Stop()
-	select {
-	case r := <-results:
-		if r.err == nil {
-			p.took(time.Since(begin))
+	for wait, late := patience, false; wait > 0; late = true {
+		select {
+		case r := <-results:
+			if r.err == nil && !late {
+				p.took(time.Since(begin))
+			}
+			return r.answer, r.err
+		case <-alarm.C:
 		}
-		return r.answer, r.err
-	case <-alarm.C:
-	}
-	p.took(patience)
-	if ctx.Err() != nil || !p.spend() {
-		r := <-results
-		return r.answer, r.err
+		if !late {
+			p.took(patience)
+		}
+		wait = p.due(time.Since(begin), p)
+		alarm.Reset(wait)
 	}
 	stats.RemoteOf(ctx).Hedged.Add(1)
 	send(1)
@@ -138,4 +156,34 @@ func (p *pace) hedged(ctx context.Context, ask func(ctx context.Context) (*answe
 		}
 	}()
 	return r.answer, nil
+}
+
+// hurry ends a body with errSlow once its next bytes are long in coming: the rest can be asked for by one more request.
+func (s *Store) hurry(a *answer) {
+	if !s.bodies.learnt() {
+		return
+	}
+	a.patience = s.bodies.patience(s.pace.left())
+	a.rush = time.AfterFunc(a.stall, func() { // Read sets it to less
+		if a.ctx.Err() != nil {
+			return
+		}
+		if wait := s.bodies.due(time.Since(time.Unix(0, a.asked.Load())), &s.pace); wait > 0 {
+			a.rush.Reset(wait)
+			return
+		}
+		a.stop(errSlow)
+	})
+}
+
+// came learns from a body that was read, or was left to be asked for anew, which it reports.
+func (s *Store) came(a *answer, err error) (slow bool) {
+	slow = errors.Is(err, errSlow)
+	if slow {
+		a.count.Hedged.Add(1)
+	}
+	if slow || err == nil {
+		s.bodies.took(a.waited)
+	}
+	return slow
 }

@@ -43,7 +43,8 @@ type Store struct {
 	transport *http.Transport
 	client    http.Client
 	stall     atomic.Int64
-	pace      pace
+	pace      pace // of answers' heads; second requests are counted here
+	bodies    pace // of the next bytes of a body
 	// Request makes the request for a container, to which a range and conditions are added.
 	request func(ctx context.Context, name string) (*http.Request, error)
 	// moved says that the same request is to be made again, since what stood in its way is known now.
@@ -86,7 +87,10 @@ func (s *Store) Configure(read func(config any) error) (use func(), err error) {
 func (s *Store) SetStall(longest time.Duration) { s.stall.Store(int64(longest)) }
 
 // SetHedging says whether a second request is sent where an answer is slow, as it is unless this says otherwise.
-func (s *Store) SetHedging(on bool) { s.pace.off.Store(!on) }
+func (s *Store) SetHedging(on bool) {
+	s.pace.off.Store(!on)
+	s.bodies.off.Store(!on)
+}
 
 // CloseIdle closes the connections that nobody uses.
 func (s *Store) CloseIdle() { s.transport.CloseIdleConnections() }
@@ -139,6 +143,7 @@ func (s *Store) Read(ctx context.Context, key source.Key, buf *source.Buffer) (s
 // whole reads a container from its first byte to its last.
 func (s *Store) whole(ctx context.Context, name string, buf *source.Buffer) (stamp source.Stamp, err error) {
 	begin, version, total := buf.Len(), "", int64(-1)
+	hurried := false
 	for tries := 0; ; tries++ {
 		had := buf.Len() - begin
 		a, err := s.ask(ctx, name, nil, int64(had), func(h http.Header) {
@@ -164,8 +169,15 @@ func (s *Store) whole(ctx context.Context, name string, buf *source.Buffer) (sta
 			defer a.Close()
 			return stamp, a.refusal()
 		}
+		if !hurried && total >= 0 && version != "" {
+			s.hurry(a)
+		}
 		err = a.append(buf, begin, total)
 		a.Close()
+		if s.came(a, err) {
+			hurried = true
+			continue
+		}
 		got := buf.Len() - begin
 		switch {
 		case max(total, int64(got)) > fileMax:
@@ -282,9 +294,14 @@ func (c *container) Read(ctx context.Context, pieces ...source.Piece) error {
 
 // piece reads a range of one version.
 func (s *Store) piece(ctx context.Context, name, version string, p source.Piece) (source.Stamp, error) {
+	hurried := false
 	for got, tries := 0, 0; ; tries++ {
-		n, stamp, err := s.part(ctx, name, version, p.At+int64(got), p.Into[got:])
+		n, stamp, err := s.part(ctx, name, version, p.At+int64(got), p.Into[got:], !hurried)
 		got += n
+		if errors.Is(err, errSlow) {
+			hurried = true
+			continue
+		}
 		if err == nil || n == 0 || tries == resumesMax || ctx.Err() != nil {
 			return stamp, err
 		}
@@ -292,8 +309,8 @@ func (s *Store) piece(ctx context.Context, name, version string, p source.Piece)
 	}
 }
 
-// part reads of a range as much as comes; some bytes and an error if it is cut.
-func (s *Store) part(ctx context.Context, name, version string, at int64, into []byte) (int, source.Stamp, error) {
+// part reads of a range as much as comes; some bytes and an error if it is cut. Who is in a hurry may get errSlow.
+func (s *Store) part(ctx context.Context, name, version string, at int64, into []byte, hurry bool) (int, source.Stamp, error) {
 	if len(into) == 0 {
 		return 0, source.Stamp{}, nil
 	}
@@ -321,7 +338,13 @@ func (s *Store) part(ctx context.Context, name, version string, at int64, into [
 	case a.StatusCode != http.StatusPartialContent || !a.covers(at, -1):
 		return 0, source.Stamp{}, a.refusal()
 	}
+	if hurry {
+		s.hurry(a)
+	}
 	n, err := io.ReadFull(a, into)
+	if s.came(a, err) {
+		return n, source.Stamp{}, errSlow
+	}
 	if err != nil {
 		return n, source.Stamp{}, s.broken(ctx, name, at+int64(n), err)
 	}

@@ -1,6 +1,9 @@
 package http_test
 
 import (
+	"bytes"
+	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -11,9 +14,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goloader/goloader/core/source"
 	httpstore "github.com/goloader/goloader/core/source/http"
 	"github.com/goloader/goloader/core/stats"
 	"github.com/goloader/goloader/tests_go/mem/leakcheck"
+	"github.com/goloader/goloader/tests_go/source/sourcetest"
 )
 
 // Of many requests some are never answered. A second one is, and nobody waits for the first, which the server sees leave.
@@ -131,4 +136,115 @@ func TestSecondRequestsAreFew(t *testing.T) {
 		slow.Store(true)
 	}
 	require.LessOrEqual(t, counted.Hedged.Load(), int64(8+2*each*readers/20+readers))
+}
+
+// stopping is an answer of which half is written.
+type stopping struct {
+	http.ResponseWriter
+	ctx context.Context
+}
+
+func (s stopping) Write(b []byte) (int, error) {
+	n, _ := s.ResponseWriter.Write(b[:len(b)/2])
+	s.ResponseWriter.(http.Flusher).Flush()
+	<-s.ctx.Done()
+	return n, s.ctx.Err()
+}
+
+// Of many bodies some stop in the middle. The rest is asked for anew, and nobody waits for them.
+func TestABodyThatStopsIsAskedForAnew(t *testing.T) {
+	content := sourcetest.Noise(3000, 1)
+	for name, at := range map[string][]int{"whole": {0, 3000}, "a piece": {100, 2100}} {
+		t.Run(name, func(t *testing.T) {
+			s, store := serve(t, map[string][]byte{"/a": content})
+			var asked, stopped atomic.Int64
+			stops := func(w http.ResponseWriter, r *http.Request, content []byte) bool {
+				if n := asked.Add(1); n <= 100 || n%50 != 0 {
+					return false
+				}
+				stopped.Add(1)
+				http.ServeContent(stopping{w, r.Context()}, r, "a.bin", time.Time{}, bytes.NewReader(content))
+				return true
+			}
+			s.spoil.Store(&stops)
+			key := whole(s.URL + "/a")
+			if at[0] > 0 {
+				key = source.Key{
+					Container: []byte(source.WithVersion(s.URL+"/a", etag(content)) + "\x00"),
+					Offset:    int64(at[0]), Length: int64(at[1] - at[0]),
+				}
+			}
+			var counted stats.Remote
+			ctx := counted.In(t.Context())
+			for range 400 {
+				got, err := read(ctx, store, key)
+				require.NoError(t, err)
+				require.Equal(t, content[at[0]:at[1]], got)
+			}
+			require.GreaterOrEqual(t, stopped.Load(), int64(6))
+			require.GreaterOrEqual(t, counted.Hedged.Load(), stopped.Load())
+			require.EqualValues(t, 400*(at[1]-at[0]), counted.Received.Load(), "what had come is not asked for again")
+			require.Zero(t, counted.Retries.Load())
+		})
+	}
+}
+
+// Whoever sends its bodies late, to everybody, is waited for.
+func TestBodiesThatAreAlwaysSlowAreNoError(t *testing.T) {
+	content := sourcetest.Noise(3000, 1)
+	s, store := serve(t, map[string][]byte{"/a": content})
+	var counted stats.Remote
+	ctx := counted.In(t.Context())
+	for n := range 100 {
+		if n == 50 {
+			late := func(w http.ResponseWriter, _ *http.Request, _ []byte) bool {
+				w.Header().Set("Content-Length", fmt.Sprint(len(content)))
+				w.(http.Flusher).Flush()
+				time.Sleep(60 * time.Millisecond)
+				_, _ = w.Write(content)
+				return true
+			}
+			s.spoil.Store(&late)
+		}
+		got, err := read(ctx, store, whole(s.URL+"/a"))
+		require.NoError(t, err)
+		require.Equal(t, content, got)
+	}
+	require.Positive(t, counted.Hedged.Load())
+	require.LessOrEqual(t, counted.Hedged.Load(), int64(8+150/20))
+	require.Zero(t, counted.Retries.Load())
+}
+
+// Answers and bodies that are late now and then do not use up the second requests of those that never come.
+func TestThereIsASecondRequestForWhatNeverComes(t *testing.T) {
+	content := sourcetest.Noise(3000, 1)
+	s, store := serve(t, map[string][]byte{"/a": content})
+	var asked atomic.Int64
+	spoil := func(w http.ResponseWriter, r *http.Request, content []byte) bool {
+		switch n := asked.Add(1); {
+		case n <= 100:
+		case n%50 == 0:
+			<-r.Context().Done()
+			return true
+		case n%25 == 0:
+			time.Sleep(40 * time.Millisecond)
+		case n%25 == 10:
+			w.Header().Set("Content-Length", fmt.Sprint(len(content)))
+			w.(http.Flusher).Flush()
+			time.Sleep(40 * time.Millisecond)
+			_, _ = w.Write(content)
+			return true
+		}
+		return false
+	}
+	s.spoil.Store(&spoil)
+	var counted stats.Remote
+	ctx := counted.In(t.Context())
+	for range 1000 {
+		got, err := read(ctx, store, whole(s.URL+"/a"))
+		require.NoError(t, err)
+		require.Equal(t, content, got)
+	}
+	require.Zero(t, counted.Retries.Load())
+	require.LessOrEqual(t, counted.Hedged.Load(), int64(8+1000/20))
 }
