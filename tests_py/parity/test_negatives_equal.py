@@ -1,0 +1,79 @@
+"""Numbers that a class draws until they are in none of a user's lists, as recommenders' negatives: as torch's, bit for
+bit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from class_of_lines import dataset_of
+from torch.utils.data import Dataset
+from twins import Program, check, loader_of
+
+import goloader
+
+
+class Rated(Dataset[Any]):
+    """What 20 people rated of 60 things, and one of these that each did not."""
+
+    def __init__(self, _: Any = None) -> None:
+        chance = np.random.default_rng(5)
+        self.rated = [chance.choice(60, int(count), replace=False).tolist() for count in chance.integers(1, 40, 20)]
+        self.sets, self.by_user = list(map(set, self.rated)), {user: set(each) for user, each in enumerate(self.rated)}
+        self.users, self.count = chance.integers(0, 20, 61).tolist(), 60
+
+    def __len__(self) -> int:
+        return 61
+
+
+NEGATIVES = {
+    "a list": [
+        "j = random.randint(0, self.count - 1)",
+        "while j in self.rated[self.users[i]]: j = random.randint(0, self.count - 1)",
+        "self.users[i], j",
+    ],
+    "a set": ["j = np.random.randint(60)", "while j in self.sets[i % 20]: j = np.random.randint(60)", "i, j"],
+    "a dict of sets": [
+        "found = []",
+        "for _ in range(3):",
+        "    j = np.random.randint(60)",
+        "    while j in self.by_user[self.users[i]]: j = np.random.randint(60)",
+        "    found.append(j)",
+        "{'user': self.users[i], 'others': torch.LongTensor(found)}",
+    ],
+    "until one is not": [
+        "while True:",
+        "    j = random.randrange(self.count)",
+        "    if j not in set(self.rated[self.users[i]]): break",
+        "self.users[i], j, random.random()",
+    ],
+    "one way or another": [
+        "j = np.random.randint(60)",
+        "self.users[i], j, 1.0 if j in self.rated[self.users[i]] else 0.5",
+    ],
+}
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+@pytest.mark.parametrize("name", NEGATIVES)
+def test_what_is_drawn_until_it_is_in_no_list(name: str, num_workers: int, tmp_path: Path) -> None:
+    dataset = dataset_of(Rated, NEGATIVES[name], tmp_path)
+    check(Program(loader_of(dataset, batch_size=8, shuffle=True, num_workers=num_workers)))
+
+
+def test_lists_that_are_asked_may_change(tmp_path: Path) -> None:
+    dataset = dataset_of(Rated, NEGATIVES["a set"], tmp_path)
+    loader = goloader.DataLoader(dataset, batch_size=8)
+    assert loader.explain().native
+    for kept in ({7}, {13}):
+        dataset.sets[:] = [{*range(60)} - kept - {59}] * 20
+        assert {j for _, several in loader for j in several.tolist()} <= {*kept, 59}
+
+
+@pytest.mark.parametrize("lines", [["j = np.random.randint(60)", "i, j, j in self.floats"]])
+def test_other_lists_are_asked_by_python(lines: list[str], tmp_path: Path) -> None:
+    dataset = dataset_of(Rated, lines, tmp_path)
+    dataset.floats = [1.0, 2.5, np.float64(7)]
+    check(Program(loader_of(dataset, batch_size=8)), native=False)
