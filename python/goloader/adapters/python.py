@@ -55,25 +55,6 @@ def _random_is_known() -> bool:
     return _memory(one) == array.array("I", (at, *words)).tobytes()
 
 
-class TooLongError(BaseException):
-    """Code has run for longer than it may."""
-
-
-@contextmanager
-def ended_after(seconds: float) -> Iterator[None]:
-    """Raises TooLongError within what this thread runs in Python, once it has taken so long."""
-    raises, thread = ctypes.pythonapi.PyThreadState_SetAsyncExc, ctypes.c_ulong(threading.get_ident())
-    timer = threading.Timer(seconds, raises, (thread, ctypes.py_object(TooLongError)))
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        timer.join()
-        raises(thread, None)  # what was to be raised, and was not yet
-
-
 class ForkLock:
     """A lock that is free in a forked child, though another thread of the parent may have held it."""
 
