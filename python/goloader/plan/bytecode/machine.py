@@ -717,7 +717,7 @@ class Machine:
         anything else has it."""
         if self.samples or self.loop is not None or not isinstance(made, _ARRAYS):
             return False
-        return self.reader.draws is None or self.reader.numbers_alone()
+        return self.reader.draws is None or self.reader.numbers_alone(self.reader.places)
 
     def set_numbers(self, made: Expression, key: Expression, item: Expression) -> None:
         """made[key] = item, or made[key] += item and the like, which sets items to others of their own type."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
@@ -66,7 +66,7 @@ class Reader:
     told    what a text or a number is that code makes of what is the same for every index, for keys of dicts
     turns   with draws: whether one turn is read of a loop over what differs with the index, how many there may be
 
-    numbers_alone  with draws: whether code has had nothing to do with images so far
+    numbers_alone  with draws: whether code that has evaluated this has had nothing to do with images
 
     decide, callee, value and told may raise UnreadableError for what they cannot tell.
     """
@@ -83,7 +83,7 @@ class Reader:
     count: Callable[[Expression], int] = lambda expression: 0
     turns: Callable[[], bool] = lambda: False
     told: Callable[[Expression], Any] = _unknown
-    numbers_alone: Callable[[], bool] = lambda: False
+    numbers_alone: Callable[[Iterable[Expression]], bool] = lambda evaluated: False
 
     def __post_init__(self) -> None:
         self.kept: dict[Expression, Expression] = {}  # attributes that were set, and to what

@@ -82,13 +82,15 @@ class Uses:
         if _may_be_part(change.item, value, makes_anew):
             return False  # it has items that are set at the same time
         before = {id(part) for each in given for part in parts_of(each)}
+        return self._is_alone(value, change, lambda use: self._is_past(use, change, before, makes_anew))
 
-        def is_past(use: Expression) -> bool:
-            if use is change or makes_anew(use):
-                return True
-            return id(use) in before and self._all_uses(use, is_past)
-
-        return self._is_alone(value, change, is_past)
+    def _is_past(
+        self, use: Expression, change: Expression, before: set[int], makes_anew: Callable[[Expression], bool]
+    ) -> bool:
+        """Whether nothing comes of a use that may be a view, once a change has been made."""
+        if use is change or makes_anew(use):
+            return True
+        return id(use) in before and self._all_uses(use, lambda other: self._is_past(other, change, before, makes_anew))
 
     def is_given_alone(self, value: Expression, to: Expression) -> bool:
         """Whether a value is used by another one alone, or for its shape."""

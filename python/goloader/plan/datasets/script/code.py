@@ -7,7 +7,7 @@ import math
 import operator
 import random
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from enum import Enum
 from itertools import accumulate
@@ -148,18 +148,16 @@ class ScriptCode(OwnCode):
             return self._read_once()
 
     def _read_once(self) -> Reading:
-        self._reader = Reader(
+        reader = Reader(
             self._decide, self._callee, self.means, self._draws, self._given, self.chosen, self._listed, self._keeps,
             self._apart, self._count_of_all, self._turns, self.told, self._numbers_alone,
         )  # fmt: skip
-        return self._reader.read(self._function, self.arguments)
+        return reader.read(self._function, self.arguments)
 
-    def _numbers_alone(self) -> bool:
-        """Whether no image was read, or made, so far."""
-        calls = (each for each in self._reader.places if isinstance(each, Call))
-        return not any(
-            reads_image(called) or makes_image(called) for called in (self.if_seen(c.function) for c in calls)
-        )
+    def _numbers_alone(self, evaluated: Iterable[Expression]) -> bool:
+        """Whether no image was read, or made."""
+        called = (self.if_seen(each.function) for each in evaluated if isinstance(each, Call))
+        return not any(reads_image(each) or makes_image(each) for each in called)
 
     def _count_of_all(self, of: Expression) -> int:
         """How many items a list or tuple has, or a tensor of several, the same for every index; 0 for others."""
