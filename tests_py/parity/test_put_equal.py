@@ -28,6 +28,7 @@ class Labelled(Dataset[Any]):
         self.tensor = torch.tensor(self.labels)
         self.pairs = chance.integers(0, 7, (61, 2))
         self.weights = chance.random(61).tolist()
+        self.w = chance.standard_normal((61, 4))
         self.classes, self.smooth = [*"abcdefg"], 0.1
 
     def __len__(self) -> int:
@@ -101,6 +102,7 @@ SET = {
     "by a mask of rows": ["y = torch.zeros(5, 2)", "y[torch.from_numpy(self.x[i]) > 0] = 1", "y"],
     "to its mean": ["y = self.x[i].copy()", "y[y > 0.5] = y.mean()", "y"],
     "of what is given on": ["y = torch.from_numpy(self.x[i].copy())", "y[0] = 0", "y"],
+    "a float's of a double": ["z = self.x[i] * 1.5", "y = torch.from_numpy(self.w[i]).float()", "y[1] = 3", "y, z"],
     "and used before": ["y = self.x[i].copy()", "z = y * 2", "y[0] = y.shape[0]", "y[1] = z[0]", "y, z"],
     "to another type's": ["y = np.zeros(5, np.float32)", "y[1:3] = self.weights[i]", "y"],
 }

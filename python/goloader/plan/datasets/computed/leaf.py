@@ -321,6 +321,9 @@ class Leaf:
             case Call(function=Attribute(owner=given), arguments=()) | Call(arguments=(given,), options=()) if (
                 self._converts(of, given)
             ):
+                before, after = self.value(given).sample, self._single(of).sample
+                if kind_of(before) in ("array", "tensor") and dtype_of(before) != dtype_of(after):
+                    return True
                 return self._node.uses.is_given_alone(given, of) and self.is_new(given)
         return False
 
@@ -335,7 +338,7 @@ class Leaf:
             found = method_of(value.sample, call.function.name) if isinstance(value, Value) else None
             return found is not None and converts(found[1])
         rule = rule_of(self._node.own.means_if_seen(call.function))
-        return rule is not None and converts(rule)
+        return rule is not None and converts(rule) and isinstance(self.value(given), Value)
 
     def _part(self, owner: Expression, number: int, count: int) -> Any:
         value = self.value(owner)
