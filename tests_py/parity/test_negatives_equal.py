@@ -3,13 +3,15 @@ bit."""
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from class_of_lines import dataset_of
-from torch.utils.data import Dataset
+from torch.utils.data import DataLoader, Dataset
 from twins import Program, check, loader_of
 
 import goloader
@@ -70,6 +72,24 @@ def test_lists_that_are_asked_may_change(tmp_path: Path) -> None:
     for kept in ({7}, {13}):
         dataset.sets[:] = [{*range(60)} - kept - {59}] * 20
         assert {j for _, several in loader for j in several.tolist()} <= {*kept, 59}
+
+
+@pytest.mark.parametrize("name", ["a set", "a list"])
+def test_lists_that_are_asked_may_grow_in_an_epoch(name: str, tmp_path: Path) -> None:
+    made = []
+    for kind in (goloader.DataLoader, DataLoader):
+        torch.manual_seed(3)
+        random.seed(4)
+        np.random.seed(5)
+        dataset = dataset_of(Rated, NEGATIVES[name], tmp_path)
+        shown = []
+        for number, batch in enumerate(kind(dataset, batch_size=8)):
+            shown.append([each.tolist() for each in batch])
+            for rated, chosen in zip(dataset.rated, dataset.sets, strict=True):
+                rated.extend(range(6 * number, 6 * number + 6))
+                chosen.update(rated)
+        made.append(shown)
+    assert made[0] == made[1]
 
 
 @pytest.mark.parametrize("lines", [["j = np.random.randint(60)", "i, j, j in self.floats"]])

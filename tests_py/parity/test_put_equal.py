@@ -95,6 +95,12 @@ SET = {
     "in steps": ["y = self.x[i] * 2", "y[::2] = -y[::2]", "y"],
     "a row for all": ["y = torch.zeros(3, 5)", "y[:] = torch.tensor(self.x[i])", "y"],
     "from a label on": ["y = self.x[i].copy()", "y[self.labels[i] :] = 0", "y"],
+    "from a label up to the last": [
+        "y = self.x[i].copy()",
+        "y[self.labels[i] : -1] = 0",
+        "y[-9 : i % 3] = 1",
+        "y",
+    ],
     "between labels": ["y = torch.ones(2, 9)", "y[:, self.labels[i] : self.labels[i] + 2] = 0.5", "y"],
     "one of two axes": ["y = torch.zeros(3, 7, dtype=torch.int64)", "y[1, self.labels[i]] = self.labels[i]", "y"],
     "by comparison": ["y = self.x[i].copy()", "y[y < 0] = 0", "y"],

@@ -249,7 +249,7 @@ def store_item(machine: Machine, instruction: Instruction) -> None:
         return
     if is_made(made):
         machine.one_of(made)
-    if machine.sets_numbers(made, name, item):
+    if machine.sets_numbers(made):
         machine.set_numbers(made, name, item)
         return
     if isinstance(made, Call | Filled) and machine.sets_one(made, name):

@@ -712,7 +712,7 @@ class Machine:
         """Whether this is one of two ways: what is changed here is one of two things where they meet."""
         return any(each._within for each in self.reader.running)
 
-    def sets_numbers(self, made: Expression, key: Expression, item: Expression) -> bool:
+    def sets_numbers(self, made: Expression) -> bool:
         """Whether it may be an array, or a tensor, of a dataset's numbers of which items are set: Uses says whether
         anything else has it."""
         if self.samples or self.loop is not None or not isinstance(made, _ARRAYS):

@@ -396,17 +396,23 @@ class Arithmetic:
         sample = torch.zeros((*_shape(value.sample), classes.sample), dtype=torch.int64)
         if type(value.sample) is not torch.Tensor or value.sample.dtype != torch.int64 or value.constant:
             raise UnreadableError("makes columns of what is no tensor of int64")
-        hot = self._places(value.items, classes.sample)
+        hot = self.places(value.items, classes.sample)
         return self.value(sample, lambda: self.writer.step("cast", (hot,), "int64"))
 
-    def _places(self, items: Items, count: int) -> Items:
-        """For each number, which of so many places it is; samples of which it is none are left to the code itself."""
+    def require(self, items: Items, end: int | None = None) -> None:
+        """Leaves samples to the code itself unless integers are 0 or more, and less than an end."""
         step = self.writer.step
-        limits = [self.writer.constant(np.array(each, np.int64)) for each in (0, count)]
-        fits = step("and", (step("ge", (items, limits[0]), "bool"), step("lt", (items, limits[1]), "bool")), "bool")
+        fits = step("ge", (items, self.writer.constant(np.array(0, np.int64))), "bool")
+        if end is not None:
+            below = step("lt", (items, self.writer.constant(np.array(end, np.int64))), "bool")
+            fits = step("and", (fits, below), "bool")
         step("require", (fits,), "bool")
+
+    def places(self, items: Items, count: int) -> Items:
+        """For each number, which of so many places it is; samples of which it is none are left to the code itself."""
+        self.require(items, count)
         wide = Items(items.room, items.number, items.dtype, (*items.shape, 1), items.offset, (*items.strides, 0))
-        return step("eq", (wide, self.writer.constant(np.arange(count, dtype=np.int64))), "bool")
+        return self.writer.step("eq", (wide, self.writer.constant(np.arange(count, dtype=np.int64))), "bool")
 
 
 def _is_small(value: Value) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -119,37 +119,38 @@ def _mask(a: Arithmetic, shape: tuple[int, ...], keys: Sequence[Key], spelt: tup
         else:
             raise UnreadableError("sets items in a way that is not known")
         masks.append(_behind(found, len(shape) - axis - 1))
-    return reduce(lambda one, other: a.writer.step("and", (one, other), "bool"), masks)
+    return reduce(partial(_both, a), masks)
 
 
 def _of_places(a: Arithmetic, key: Key, extent: int) -> Items:
     """Which items along an axis a slice takes, or a number."""
-    places = a.writer.constant(np.arange(extent, dtype=np.int64))
     if not isinstance(key, tuple):
-        place = _place(a, key, extent)
-        return a.writer.step("eq", (places, place), "bool")
+        return a.places(_integer(a, key), extent)
     start, stop, *step = key
     if any(each.sample not in (None, 1) for each in step):
         raise UnreadableError("sets items by steps")
-    ends = [
-        a.writer.step(op, (places, _place(a, end)), "bool")
-        for op, end in (("ge", start), ("lt", stop))
-        if end.sample is not None
-    ]
-    return ends[0] if len(ends) == 1 else a.writer.step("and", (ends[0], ends[1]), "bool")
+    places = a.writer.constant(np.arange(extent, dtype=np.int64))
+    found = []
+    for op, end in (("ge", start), ("lt", stop)):
+        if end.sample is not None:
+            if end.constant and end.sample < 0:
+                end = Value(max(end.sample + extent, 0), constant=True)
+            items = _integer(a, end)
+            a.require(items)
+            found.append(a.writer.step(op, (places, items), "bool"))
+    return reduce(partial(_both, a), found)
 
 
-def _place(a: Arithmetic, value: Value, extent: int | None = None) -> Items:
-    """A number of Python's, numpy's or torch's that says where: 0 or more, and less than `extent`."""
+def _both(a: Arithmetic, one: Items, other: Items) -> Items:
+    return a.writer.step("and", (one, other), "bool")
+
+
+def _integer(a: Arithmetic, value: Value) -> Items:
+    """A number of Python's, numpy's or torch's that says where."""
     dtype = dtype_of(value.sample) if kind_of(value.sample) else ""
     if "int" not in dtype or dtype == "uint8" or np.ndim(value.sample):
         raise UnreadableError("sets other items than by numbers, slices or a mask")
-    items = a.items(value, "int64")
-    for op, limit in (("ge", 0), ("lt", extent)):
-        if limit is not None:
-            holds = a.writer.step(op, (items, a.writer.constant(np.array(limit, np.int64))), "bool")
-            a.writer.step("require", (holds,), "bool")
-    return items
+    return a.items(value, "int64")
 
 
 def _behind(items: Items, axes: int) -> Items:

@@ -21,7 +21,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -130,7 +130,6 @@ class Compiler:
         self.asides: list[tuple[Columns, bool]] = []
         self._length_now: int | None = None
         self.crops = None if own.opens_images else Crops(self)
-        self._uses: Uses | None = None
         # Paths of files that have to be there.
         self.looked_for: list[Expression] = []
         # Lists that code goes by, and what they held.
@@ -271,11 +270,14 @@ class Compiler:
             else:
                 self._take(each)
 
+    @cached_property
+    def uses(self) -> Uses:
+        """What values are used by."""
+        return Uses(self.own.reading)
+
     def _changes_alone(self, filled: Filled) -> bool:
         """Whether nothing else has an array of which items are set."""
-        if self._uses is None:
-            self._uses = Uses(self.own.reading)
-        return self._uses.changes_alone(filled.of, filled, partial(makes_anew, self.own))
+        return self.uses.changes_alone(filled.of, filled, partial(makes_anew, self.own))
 
     def _take(self, of: Expression) -> None:
         """A value that is evaluated now. What stays unaccounted for has to be part of another."""

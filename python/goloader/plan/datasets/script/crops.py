@@ -38,6 +38,7 @@ from ...bytecode import (
     Name,
     Part,
     UnreadableError,
+    Uses,
     parts_of,
 )
 from ...rows import Field
@@ -114,6 +115,10 @@ class Crops(Computed):
         self.examples: list[Any] = []
         self.alone = True
         self._held: set[Any] = set()
+
+    @property
+    def uses(self) -> Uses:
+        return self.c.uses
 
     @property
     def reckons(self) -> bool:

@@ -243,8 +243,10 @@ def members_of(c: Compiler, of: Expression) -> Callable[[Number], Number] | None
     """What says whether an integer is in a list, or a set, of the user's data; None for anything else."""
     match of:
         case Call(function=Name() as function, arguments=(inner,), options=()) if c.function(function) in (set, list):
-            c.account(of)
-            return members_of(c, inner)
+            found = members_of(c, inner)
+            if found is not None:
+                c.account(of)
+            return found
         case Index() | Constant() | Drawn() | Either() | Display():
             return None
     with suppress(UnreadableError, *ERRORS):

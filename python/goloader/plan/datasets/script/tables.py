@@ -104,13 +104,9 @@ def of_lists(rows: Sequence[Any], by_numpy: bool) -> Found:
         kinds = {"numpy"}
     if len(kinds) != 1 or None in kinds or (by_numpy and kinds != {"numpy"}):
         raise UnreadableError("takes lists of other things than numbers of one type")
-    starts = [0, *np.cumsum(list(map(len, lists))).tolist()]
-    if starts[-1] > _VALUES_MAX:
-        raise UnreadableError("takes lists that are too long")
     (kind,) = kinds
     assert kind is not None
-    flat = [each for row in lists for each in (row.tolist() if isinstance(row, np.ndarray) else row)]
-    return Found(kind, [_table(places, "int", None), _table(flat, kind, starts)])
+    return _two(kind, places, [row.tolist() if isinstance(row, np.ndarray) else row for row in lists])
 
 
 def of_members(rows: Sequence[Any]) -> Found:
@@ -119,16 +115,22 @@ def of_members(rows: Sequence[Any]) -> Found:
     Raises UnreadableError for what are none.
     """
     known: dict[tuple[int, ...], int] = {}
-    of_row = []
+    places = []
     for row in rows:
         if type(row) not in (list, tuple, set, frozenset) or not {*map(type, row)} <= {int, np.int64}:
             raise UnreadableError("asks what is in other things than lists and sets of integers")
         members = tuple(sorted({*map(int, row)}))
-        of_row.append(known.setdefault(members, len(known)))
-    starts = [0, *np.cumsum(list(map(len, known))).tolist()]
+        places.append(known.setdefault(members, len(known)))
+    return _two("int", places, [*known])
+
+
+def _two(kind: str, places: Sequence[int], lists: Sequence[Sequence[Any]]) -> Found:
+    """Which of the lists each row has, and the lists."""
+    starts = [0, *np.cumsum(list(map(len, lists))).tolist()]
     if starts[-1] > _VALUES_MAX:
         raise UnreadableError("takes lists that are too long")
-    return Found("int", [_table(of_row, "int", None), _table([each for row in known for each in row], "int", starts)])
+    flat = [each for row in lists for each in row]
+    return Found(kind, [_table(places, "int", None), _table(flat, kind, starts)])
 
 
 def _table(values: Sequence[Any], kind: str, starts: list[int] | None) -> dict[str, Any]:
