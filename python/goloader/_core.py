@@ -403,12 +403,12 @@ class Run:
             except LateError:
                 raise
             except Exception as raised:
-                if helper.skips is not None:
-                    self._skip(helper.skips, ask)
                 error = raised
             else:
                 self._call(self._lib.gl_answer_pixels, rgb, width, height)
                 return
+            if helper.skips is not None:  # not as the error is handled, or the user's own would be told with it
+                self._skip(helper.skips, ask)
         elif ask.kind == _native.ASK_BATCH:
             assert helper.skips is not None  # it is a script's
             self._skip(helper.skips, ask)

@@ -93,6 +93,31 @@ def test_an_error_is_told_with_the_errors_that_led_to_it_and_no_others(make: Mak
     assert got == want != []
 
 
+class Cropped(data.Dataset[Any]):
+    """A class of the user's own, whose code makes what Go leaves to it."""
+
+    def __init__(self, files: ImageFolder) -> None:
+        self.files = [path for path, _ in files.samples]
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def __getitem__(self, index: int) -> Any:
+        image = Image.open(self.files[index]).convert("RGB")
+        if np.random.rand() < 0.5:
+            image = image.transpose(Image.FLIP_LEFT_RIGHT)
+        return T.functional.to_tensor(image.crop((0, 0, 5, 5)))
+
+
+@WORKERS
+def test_an_error_of_the_users_code_is_told_alone(make: Make, num_workers: int) -> None:
+    files = Cropped(make(GOOD))
+    files.files[3] = "none.jpg"
+    assert goloader.DataLoader(files).explain().native
+    want, got = (chain(kind(files, 8, num_workers=num_workers)) for kind in (data.DataLoader, goloader.DataLoader))
+    assert got == want != []
+
+
 @WORKERS
 def test_damaged_files_in_batches_of_any_form(make: Make, num_workers: int) -> None:
     files = make(GOOD | DAMAGES["cut short"])

@@ -41,7 +41,7 @@ from ...arrays import ArrayDataset, TokenDataset
 from ..bytecode import UnreadableError
 from ..collation import Lists
 from ..look import is_a
-from ..refusal import Refusal, RefusalError, SourceRefusal
+from ..refusal import Refusal, RefusalError, SourceRefusal, granted
 from . import arrays, connector, files, hugging_face, masks, tokens
 from .computed import Computed, in_lists
 from .kept import Kept
@@ -167,7 +167,7 @@ def _of_code(dataset: Any, *, lists: bool, rows: Lists) -> Node:
             if code is not None and code.opens_images:
                 return _scripted(code)
         except RefusalError as error:
-            refused = error.with_traceback(None)
+            refused = error.refusal
     try:
         return _computed(own, lists=lists, rows=rows)
     except RefusalError:
@@ -176,7 +176,7 @@ def _of_code(dataset: Any, *, lists: bool, rows: Lists) -> Node:
             if code is None:
                 raise
             return _scripted(code)
-    raise refused  # what it says of images
+    return granted(refused)  # what it says of images
 
 
 def _computed(own: OwnCode | ListItems, *, lists: bool, rows: Lists) -> Node:

@@ -152,7 +152,6 @@ class Columns:
         """
         self._own = own
         self.reckons = length is not None and any(map(_has_bare_index, expressions))
-        self._dataset_length = length
         self._expressions = tuple(expressions)
         parts = [part for whole in (*self._expressions, *rows) for part in parts_of(whole)]
         self._places = _places(parts)
@@ -164,6 +163,7 @@ class Columns:
         self.takes_items = bool(self._places)
         by_label = {place for place in self._places if self._by_label(place)}
         self.negatives = not by_label
+        self._dataset_length = length() if length is not None and self.reckons and not self._places else None
         self.length = self._length()
         # What is looked into for files.
         self._folders: dict[str, None] = {}
@@ -176,9 +176,8 @@ class Columns:
         ]
 
     def _length(self) -> int:
-        if self.reckons and not self._places:
-            assert self._dataset_length is not None
-            return self._dataset_length()
+        if self._dataset_length is not None:
+            return self._dataset_length
         lengths = {len(self._container(place)) for place in self._places}
         if len(lengths) != 1:
             raise UnreadableError(

@@ -17,6 +17,7 @@ import operator
 import sys
 import time
 import warnings
+import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import PosixPath
@@ -274,7 +275,7 @@ class _Kept:
     spec: Any = str
 
     def __init__(self, node: Kept, first: Any) -> None:
-        self.node, self._count, self.bytes = node, node.length, 0
+        self.node, self._count, self.bytes = weakref.ref(node), node.length, 0
         self._kind = type(first)
         self.is_text = self._kind is str
         self._is_tensor, self._of_arrays = self._kind is torch.Tensor, self._kind in (torch.Tensor, np.ndarray)
@@ -397,7 +398,7 @@ class Pools:
             of_column = []
             for piece in column.pieces:
                 if is_a(piece, _Kept):
-                    of_column.append((column.index, begin, piece.node))
+                    of_column.append((column.index, begin, piece.node()))
                 begin += len(piece)
             if of_column:
                 known.setdefault((id(of_column[0][2]), id(column.index)), of_column)

@@ -99,7 +99,8 @@ class Pure:
         for each in given:
             self._look(each, "an argument")
         self._look_up_all()
-        self._state = Sources(lambda: [*self._held.values()])
+        held = self._held
+        self._state = Sources(lambda: [*held.values()])
 
     def unchanged(self) -> bool:
         """True if all is what it was."""

@@ -77,6 +77,7 @@ class Standing:
         self._views = [view for kind in classes for view in (vars(kind).keys(), vars(kind).values(), _GAP)]
         self._held = list(chain.from_iterable(self._views))
         self._bases = parents(self._kind)
+        del self._value  # a method of what has this
 
     def holds(self, dataset: Any) -> bool:
         """True if all is as it was. Nothing that is looked at is called, or compared by rules of its own."""

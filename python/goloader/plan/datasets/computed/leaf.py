@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import math
+import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -69,7 +70,8 @@ class Leaf:
     constant: bool
 
     def __init__(self, node: Computed) -> None:
-        self._node = node
+        self._node: Computed = weakref.proxy(node)  # which keeps it
+        node.compiling.append(self)
         self.writer = Writer()
         self.inputs: list[Any] = []  # Input, or what has its `base` too
         self._arithmetic = Arithmetic(self.writer)
@@ -120,6 +122,10 @@ class Leaf:
         if self.constant or any(own):
             return None
         return frozenset(map(id, bases))
+
+    def forget(self) -> None:
+        """Forgets values, which know it, and with them the dataset's arrays."""
+        self._known.clear()
 
     def value(self, expression: Expression) -> Any:
         """A Value, or a list of them."""
@@ -815,7 +821,7 @@ class Leaf:
 
         def table(indices: Indices) -> Indices:
             if not known:
-                known.append(self._node.look_up(base, rows))
+                known.append(_numbers_of(base, rows))
             return known[0].at(indices)
 
         return Integers(0, 0, table)
@@ -909,6 +915,17 @@ class AnyLength:
     base: Any = None
     axis: int | None = None
     one: Value | None = None
+
+
+def _numbers_of(base: Base | Ahead, integers: Integers) -> Integers:
+    """What the items of a base are, for these: numbers that are worked out ahead."""
+    items = base.numbers(integers)  # type: ignore[union-attr] # of numbers
+    last = len(items) - 1
+
+    def table(indices: Indices) -> Indices:
+        return items[np.clip(integers.at(indices), 0, last)]
+
+    return Integers(0, 0, table)
 
 
 def keys_of(key: Expression) -> list[Expression]:

@@ -77,6 +77,8 @@ class Computed(Node):
                 raise UnreadableError("gives nothing but texts")
         except UnreadableError as error:
             raise own.unread(error) from None
+        finally:
+            self.forget()
         self.negatives = self.domain.plain and missing is None and not self.gives_index
         stored = any(base.stored is not None for base in self._bases.values())  # which take other indices in other ways
         self.any_integer = self.domain.plain and not (self.gives_index or own.asks_index or stored)
@@ -111,6 +113,13 @@ class Computed(Node):
         self.domain = Domain()
         self._dtype = torch.get_default_dtype()
         self._leaves: list[Leaf | TextAhead] = []
+        self.compiling: list[Leaf] = []  # all that there are, until it is done
+
+    def forget(self) -> None:
+        """Forgets what only compiling needs, so that a dataset goes as soon as nobody has it."""
+        for leaf in self.compiling:
+            leaf.forget()
+        self.compiling.clear()
 
     @cached_property
     def uses(self) -> Uses:
@@ -346,16 +355,6 @@ class Computed(Node):
         if type(value) in (list, tuple) and value and type(value[0]) in (list, tuple, dict):
             return value[0]
         return None
-
-    def look_up(self, base: Base | Ahead, integers: Integers) -> Integers:
-        """What the items of a base are, for these: numbers that are worked out ahead."""
-        items = base.numbers(integers)  # type: ignore[union-attr] # of numbers
-        last = len(items) - 1
-
-        def table(indices: Indices) -> Indices:
-            return items[np.clip(integers.at(indices), 0, last)]
-
-        return Integers(0, 0, table)
 
 
 def in_lists(own: OwnCode | ListItems) -> bool:

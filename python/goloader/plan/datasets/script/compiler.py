@@ -180,7 +180,14 @@ class Compiler:
         self._ahead: dict[tuple[Expression, ...], Columns] = {}
         self.firsts: dict[Expression, Any] = {}
         self.no_rows: set[Expression] = set()
-        reading = own.reading
+        try:
+            self._compile()
+        finally:
+            if self.crops is not None:
+                self.crops.forget()
+
+    def _compile(self) -> None:
+        reading = self.own.reading
         self.accounted |= set(map(id, reading.loose))
         self._walk(reading.evaluated)
         self.structure = self._structure(reading.result)

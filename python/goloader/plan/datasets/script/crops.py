@@ -13,6 +13,7 @@ done to each number, before and after, is a program as that of arrays (../comput
 
 from __future__ import annotations
 
+import weakref
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -102,7 +103,7 @@ class Crops(Computed):
 
     def __init__(self, c: Compiler) -> None:
         self._begin(c.own, None, "")
-        self.c = c
+        self.c: Compiler = weakref.proxy(c)  # which keeps it
         # By the id of an expression, which is kept, and the axis; what it is, and the block that says so.
         self._known: dict[tuple[int, int | None], tuple[Expression, Crop | None, list[Any]]] = {}
         self._leaves_by_axis: dict[int | None, WholeLeaf] = {}

@@ -525,12 +525,13 @@ class Scripts(Samples):
 
     def _part(self, of: Expression) -> Callable[[int], Any] | None:
         """What gives the part of the dataset's memory that a value is, by the row; None for others."""
+        own = self._own
         match of:
-            case Item(owner=owner, key=Index()) if type(self._own.value(owner)) in (np.ndarray, torch.Tensor):
-                return lambda row: self._own.value(owner)[row]
+            case Item(owner=owner, key=Index()) if type(own.value(owner)) in (np.ndarray, torch.Tensor):
+                return lambda row: own.value(owner)[row]
             case Call(function=function, arguments=(array,), options=()) if (part := self._part(array)) is not None:
                 with suppress(UnreadableError):
-                    called: Any = self._own.value(function)
+                    called: Any = own.value(function)
                     if called is torch.from_numpy or called is torch.as_tensor:
                         return lambda row: called(part(row))
         return None

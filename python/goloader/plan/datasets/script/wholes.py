@@ -197,7 +197,8 @@ class WholeLeaf(Leaf):
 
     def __init__(self, crops: Crops, axis: int | None = None) -> None:
         super().__init__(crops)
-        self._crops, self._axis = crops, axis
+        self._crops: Crops = self._node  # type: ignore[assignment]
+        self._axis = axis
 
     def _worked_out(self, expression: Expression) -> Value | None:
         return None
