@@ -28,7 +28,7 @@ from ..ahead import Ahead, ArraysAhead, Laid, NumbersAhead, TextAhead, TextsAhea
 from ..arithmetic import Value, kind_of
 from ..array_files import FilesAhead, NpyAhead, Sounds, WavAhead
 from ..bases import Base, Records
-from ..integers import INDEX, Domain, Integers
+from ..integers import INDEX, Domain
 from ..own import ListItems, OwnCode
 from ..sequences import Listed
 from ..sources import check_settled
