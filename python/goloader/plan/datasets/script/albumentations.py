@@ -85,7 +85,7 @@ def composed(c: Compiler, call: Call, compose: Any) -> dict[str, Picture]:
     for each in transforms:
         pictures = _through(c, each, pictures)
     c.transforms.append(compose)
-    c.looked.append(lambda: _described(compose, tuple(compose.transforms)))
+    c.looked.append(lambda c: _described(compose, tuple(compose.transforms)))
     return dict(zip(("image", "mask"), pictures, strict=False))
 
 

@@ -104,7 +104,7 @@ class Compiler:
         self.needs: dict[str, None] = {**own.needs}
         self.calls = {**own.calls}
         self.transforms: list[Any] = []
-        self.looked: list[Callable[[], Any]] = []
+        self.looked: list[Callable[[Compiler], Any]] = []
         # Tables that need not be tried again on all probes.
         self.proved: set[Any] = set()
         self.names: list[str] = []
@@ -226,7 +226,7 @@ class Compiler:
         """What it goes by beside what the code means: what transforms do, and functions of numbers. Raises as compiling
         does."""
         each_table, self._just_found = self._just_found or self._all_tables(), None
-        return repr(([look() for look in self.looked], [table.data for table, _ in each_table]))
+        return repr(([look(self) for look in self.looked], [table.data for table, _ in each_table]))
 
     def _all_tables(self) -> list[tuple[Table, bool]]:
         """Of all images that are given, and whether their channels are reversed first."""

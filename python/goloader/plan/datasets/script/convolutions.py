@@ -90,7 +90,7 @@ def takes(module: Any) -> bool:
 def through(c: Compiler, p: Picture, module: Any) -> Picture:
     """What a module of torch's makes of a tensor. Raises UnreadableError for one that is not known."""
     _looked(module)
-    c.looked.append(lambda: _looked(module))
+    c.looked.append(lambda c: _looked(module))
     c.settings.append(convolves_plainly)
     if type(module) is nn.Sequential:
         for each in own(module)["_modules"].values():

@@ -150,7 +150,10 @@ def _give_apart(c: Compiler, of: Expression, batch: type, why: UnreadableError) 
         called = [part for part in parts_of(of) if isinstance(part, Apart)]
         if called:
             raise UnreadableError(called[0].why[0], None, called[0].why[1]) from None
-        raise why if error.of is None or error.of is of else error from None
+        try:
+            raise why if error.of is None or error.of is of else error from None
+        finally:
+            del why  # its traceback has this frame
     c.account(of)
     return Given(batch, made.numbers, c.values(*made.numbers), made)
 

@@ -437,16 +437,16 @@ def known_transform(c: Compiler, p: Picture, transform: Any) -> Picture:
         if p.form == "summed" and transform.mode is not None:
             raise UnreadableError(f"makes an image of mode {transform.mode} of a tensor")
         made = _to_pil(c, p, transform)
-        c.looked.append(lambda: transform.mode if p.form == "summed" else _to_pil(c, p, transform).form)
+        c.looked.append(lambda c: transform.mode if p.form == "summed" else _to_pil(c, p, transform).form)
         return made
     if p.form == "summed":
         raise UnreadableError(f"transforms a tensor by {type(transform).__name__} that was convolved")
 
-    def look() -> tuple[T.Geometry | None, bool, bool]:
+    def look(c: Compiler) -> tuple[T.Geometry | None, bool, bool]:
         step, makes = step_of(transform, p.channels, p.size, p.tail, p.form == "tensor")
         return step, makes, is_in_place(transform)
 
-    step, makes, _ = look()
+    step, makes, _ = look(c)
     c.looked.append(look)
     if makes:
         return c.use(p).then(transform, "tensor")
