@@ -50,6 +50,7 @@ _GOOD_REASONS = re.compile(
     "|no Python .* here|of Python 3.11|came with Python 3.11|no O_DIRECT|no FUSE here|no npm here"
     "|may round otherwise here|adds in another order here"
     "|root alone can become another user"
+    "|time is up"
 )
 
 
@@ -74,6 +75,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=1,
         metavar="N",
         help="of a test's slow variants run every N-th, always the same ones",
+    )
+    parser.addoption(
+        "--slow-until",
+        type=float,
+        metavar="TIME",
+        help="begin no slow test after this time, in seconds since 1970; their files come in another order for each time",
     )
     parser.addoption(
         "--seed",
@@ -128,6 +135,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out |= {*ordered[quick:]}.difference(ordered[quick + share - 1 :: share])
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=list(left_out))
+    until = config.getoption("--slow-until")
+    if until is not None:
+        items.sort(key=lambda item: zlib.crc32(f"{until} {item.path.name}".encode()))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    until = item.config.getoption("--slow-until")
+    if until is not None and item.get_closest_marker("slow") is not None and time.time() > until:
+        pytest.skip("time is up")
 
 
 @pytest.hookimpl(wrapper=True)
