@@ -41,8 +41,11 @@ import (
 	"github.com/goloader/goloader/core/source/npy"
 	"github.com/goloader/goloader/core/source/pixels"
 	"github.com/goloader/goloader/core/source/places"
+	"github.com/goloader/goloader/core/source/pt"
+	"github.com/goloader/goloader/core/source/raw"
 	"github.com/goloader/goloader/core/source/remote"
 	"github.com/goloader/goloader/core/source/tables"
+	"github.com/goloader/goloader/core/source/text"
 	"github.com/goloader/goloader/core/source/wav"
 	"github.com/goloader/goloader/core/stats"
 	"github.com/goloader/goloader/core/tensor"
@@ -355,14 +358,21 @@ func arrayFiles(from *C.gl_array_files) (source.Container, error) {
 	return opened, err
 }
 
-func arrayFormat(name string) (arrayfiles.Format, error) {
-	if of, isSound := strings.CutPrefix(name, "wav:"); isSound {
+// arrayFormat is a format by how it is written: its name and, behind a colon, what it has to know.
+func arrayFormat(written string) (arrayfiles.Format, error) {
+	switch name, of, _ := strings.Cut(written, ":"); name {
+	case "npy":
+		return npy.Format{}, nil
+	case "pt":
+		return pt.Format{}, nil
+	case "raw":
+		return raw.New(of)
+	case "text":
+		return text.New(of)
+	case "wav":
 		return wav.New(of)
 	}
-	if name != "npy" {
-		return nil, fmt.Errorf("arrays in files of %q", name)
-	}
-	return npy.Format{}, nil
+	return nil, fmt.Errorf("arrays in files of %q", written)
 }
 
 // joinedTexts are so many, each NUL-terminated, one after the other.

@@ -80,7 +80,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--slow-until",
         type=float,
         metavar="TIME",
-        help="begin no slow test after this time, in seconds since 1970; their files come in another order for each time",
+        help="begin no slow test after this time, in seconds since 1970; the order of files is another for each time",
     )
     parser.addoption(
         "--seed",

@@ -33,6 +33,7 @@ type Format interface {
 type Place struct {
 	Begin int64
 	Kind  int
+	Made  *[]byte // the items, of a Format that has to make them to see what there is
 }
 
 // Arrays are arrays in files. What is in slices is kept, not copied.

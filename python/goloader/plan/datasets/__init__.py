@@ -179,13 +179,16 @@ def _of_code(dataset: Any, *, lists: bool, rows: Lists) -> Node:
     return granted(refused)  # what it says of images
 
 
+_READERS = {"fromfile", "genfromtxt", "load", "loadtxt"}
+
+
 def _computed(own: OwnCode | ListItems, *, lists: bool, rows: Lists) -> Node:
     """Raises RefusalError."""
     if not lists and in_lists(own):
         raise SourceRefusal(name_of(own.dataset), IN_LISTS, "IN_LISTS")
     # What is not understood shows before values are worked out for all indices, which takes long; but for files, of
     # which one does not show whether all are alike.
-    if isinstance(own, OwnCode) and not any("load" in each.__code__.co_names for each in own.functions):
+    if isinstance(own, OwnCode) and not any(_READERS.intersection(each.__code__.co_names) for each in own.functions):
         made = Computed(own, most=1, rows=rows)
         if not made.works_ahead:
             return made

@@ -13,7 +13,7 @@ import os
 import re
 import struct
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -51,12 +51,14 @@ class FilesAhead(Ahead):
 
     first   an array like the first one
     format  of the files, as capi/goloader.h has it
-    what    messages call them
+    what    messages say of one, and
+    named   of all of them
     """
 
     is_list = False
     format: str
     what: ClassVar[str]
+    named: ClassVar[str]
 
     def __init__(self, own: OwnCode | ListItems, place: Expression) -> None:
         super().__init__(own, place, PATHS)
@@ -72,7 +74,8 @@ class FilesAhead(Ahead):
         self._headers_s = sorted(took)[len(took) // 2] * len(self)
         header = self._first(found[0])
         shape = header.shape
-        self.first = np.zeros(shape, header.dtype)
+        zeros = np.zeros(shape, header.dtype)
+        self.first = self.of(zeros)
         if why := why_not_collated(self.first):
             raise UnreadableError(f"reads {place}, of which an array is {why}", place)
         size = self.first.nbytes
@@ -83,7 +86,7 @@ class FilesAhead(Ahead):
             self.piece = Rows(Array(0, (len(self), *shape), strides, files, path=self._path(0), files=files))
             self.piece.in_one_piece = False
             # Nobody looks at its items.
-            self.array = np.lib.stride_tricks.as_strided(self.first, (len(self), *shape), strides, writeable=False)
+            self.array = np.lib.stride_tricks.as_strided(zeros, (len(self), *shape), strides, writeable=False)
         else:
             self.axis = self._axis(header, found.values())
             self.piece = Rows(self._of_any_length(header), self.extents if self.axis else ())
@@ -103,6 +106,10 @@ class FilesAhead(Ahead):
             return ""
         finally:
             os.close(file)
+
+    def of(self, array: Any) -> Any:
+        """What a file gives, of its array."""
+        return array
 
     def text_of(self, content: bytes, file: int) -> str:
         """The text of the header that a file's first bytes begin, of which `file` has the others; "" of none."""
@@ -185,7 +192,10 @@ class FilesAhead(Ahead):
 class NpyAhead(FilesAhead):
     """.npy files, as np.load gives them."""
 
-    format, what = "npy", "array that numpy wrote in C's order"
+    format, what, named = "npy", "array that numpy wrote in C's order", ".npy"
+
+    def __init__(self, own: OwnCode | ListItems, place: Expression, given: Mapping[str, Any]) -> None:
+        super().__init__(own, place)
 
     def text_of(self, content: bytes, file: int) -> str:
         if content[:6] != MAGIC or content[6:8] not in (b"\1\0", b"\2\0", b"\3\0") or len(content) < 12:
@@ -235,7 +245,7 @@ class WavAhead(FilesAhead):
     rate  frames a second, of all
     """
 
-    what = "WAV file that Go reads"
+    what, named = "WAV file that Go reads", "WAV"
 
     def __init__(self, own: OwnCode | ListItems, place: Expression, how: Sounds) -> None:
         self.how, self.format = how, f"wav:{how.made}:{''.join(how.chunks)}"

@@ -36,7 +36,6 @@ from ...bytecode import (
     Unary,
     UnreadableError,
 )
-from ...originals import is_original
 from ...rows import DIMENSIONS_MAX
 from ..ahead import Ahead, Laid, TextsAhead
 from ..arithmetic import (
@@ -47,6 +46,8 @@ from ..arithmetic import (
     kind_of,
 )
 from ..array_files import FilesAhead
+from ..array_readers import ArrayReader
+from ..array_readers import reader_of as array_reader_of
 from ..arrays import is_scattered
 from ..bases import Base, Numbers, like, why_not_collated
 from ..functions import converts, goes_item_by_item, makes_anew, method_of, rule_of
@@ -197,8 +198,12 @@ class Leaf:
                 if operator in IN_PLACE and kind_of((value := self._single(left)).sample) in ("tensor", "array"):
                     return self._changed(expression, value, self._single(right))
                 return self._binary(operator, self._single(left), self._single(right))
-            case Call(function=function, arguments=(path,), options=options) if self._loads(function, path):
-                return self._loaded(path, dict(options))
+            case Call(function=function, arguments=(path, *others), options=options) if (
+                self._depends(path)
+                and not isinstance(path, Entered)
+                and (read := array_reader_of(self._node.own.means_if_seen(function))) is not None
+            ):
+                return self._loaded(read, path, others, dict(options))
             case Call(function=function, arguments=(path,), options=options) if (
                 self._depends(path) and (reader := reader_of(self._node.own.means_if_seen(function))) is not None
             ):
@@ -459,19 +464,18 @@ class Leaf:
 
     # Values that are worked out ahead
 
-    def _loads(self, function: Expression, path: Expression) -> bool:
-        """Whether it is np.load of a path that depends on the index."""
-        return (
-            self._depends(path) and not isinstance(path, Entered) and self._node.own.means_if_seen(function) is np.load
-        )
-
-    def _loaded(self, path: Expression, options: dict[str, Expression]) -> Value:
-        if not is_original(np.load, "numpy"):
-            raise UnreadableError("calls np.load, which was replaced")
-        given = list(map(self._single, options.values()))
-        if not {*options} <= {"allow_pickle"} or not all(each.constant and type(each.sample) is bool for each in given):
-            raise UnreadableError("calls np.load with other arguments")
-        return self._of_files(self._node.loaded(path))
+    def _loaded(
+        self, reader: ArrayReader, path: Expression, others: list[Expression], options: dict[str, Expression]
+    ) -> Value:
+        name = f"{reader.library}.{reader.function.__name__}"
+        if not reader.is_original():
+            raise UnreadableError(f"calls {name}, which was replaced")
+        given = dict(zip(reader.parameters, others, strict=False)) | options
+        values = {name: self._single(each) for name, each in given.items()}
+        constants = {name: each.sample for name, each in values.items() if each.constant}
+        if len(constants) < len(others) + len(options) or not reader.known(constants):
+            raise UnreadableError(f"calls {name} with other arguments")
+        return self._of_files(self._node.loaded(path, reader, constants))
 
     def _of_files(self, base: FilesAhead) -> Value:
         self._node.domain.limit(INDEX, len(base))

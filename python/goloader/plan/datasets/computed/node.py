@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
@@ -26,7 +27,8 @@ from ...refusal import RefusalError
 from ...structure import Structure
 from ..ahead import Ahead, ArraysAhead, Laid, NumbersAhead, TextAhead, TextsAhead
 from ..arithmetic import Value, kind_of
-from ..array_files import FilesAhead, NpyAhead, Sounds, WavAhead
+from ..array_files import FilesAhead, Sounds, WavAhead
+from ..array_readers import ArrayReader
 from ..bases import Base, Records
 from ..integers import INDEX, Domain
 from ..own import ListItems, OwnCode
@@ -85,10 +87,9 @@ class Computed(Node):
         plain = self.negatives and all(piece.is_row for piece in pieces)
         if isinstance(own, OwnCode):
             self.note = f"its __getitem__ {'only takes rows: read' if plain else 'was compiled'} from its bytecode"
-        for kind, name in ((NpyAhead, ".npy"), (WavAhead, "WAV")):
-            files = sum(isinstance(each, kind) for each in self._ahead.values())
-            if files:
-                self.note += f"; {files} of its arrays are in {name} files, which Go reads"
+        files = Counter(each.named for each in self._ahead.values() if isinstance(each, FilesAhead))
+        for named, count in files.items():
+            self.note += f"; {count} of its arrays are in {named} files, which Go reads"
         texts = sum(isinstance(each, TextAhead) for each in pieces)
         if texts:
             self.note += f"; Python puts {texts} of its values, texts, beside"
@@ -311,9 +312,10 @@ class Computed(Node):
             self._laid[expression] = make()
         return self._laid[expression]
 
-    def loaded(self, path: Expression) -> NpyAhead:
+    def loaded(self, path: Expression, reader: ArrayReader, given: dict[str, Any]) -> FilesAhead:
         """The arrays of files."""
-        return self._worked_ahead((np.load, path), lambda: NpyAhead(self.own, path))
+        key = path, reader.function, repr(given)
+        return self._worked_ahead(key, lambda: reader.ahead(self.own, path, given))
 
     def sounds(self, path: Expression, how: Sounds) -> WavAhead:
         """The sounds of files."""

@@ -1,0 +1,249 @@
+"""Functions that read the array in a file, and how Go reads such a file in the place of each.
+
+    points = np.fromfile(self.paths[index], dtype=np.float32).reshape(-1, 4)
+    signal = np.loadtxt(os.path.join(self.root, self.names[index]), delimiter=",", skiprows=1)
+    features = torch.load(f"{self.root}/{index}.pt")
+
+Each is called for the first file, with what the code calls it with: what that gives is what is expected of all.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import zipfile
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import BuiltinFunctionType
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from ...adapters.python import caught_warnings
+from ...arrays.file_array import NUMPY_DTYPES
+from ..bytecode import Expression, UnreadableError
+from ..originals import is_original
+from .array_files import FilesAhead, Header, NpyAhead
+from .own import ListItems, OwnCode
+
+
+class _Read(FilesAhead):
+    """Files that a function reads as it does the first one."""
+
+    def __init__(
+        self, own: OwnCode | ListItems, place: Expression, function: Callable[..., Any], given: Mapping[str, Any]
+    ) -> None:
+        super().__init__(own, place)
+        name = function.__name__
+        with caught_warnings() as warned:
+            try:
+                made = function(self.values[0], **given)
+            except Exception as error:
+                raise UnreadableError(f"calls {name}, which raises {type(error).__name__}", place) from None
+        first = self.first
+        alike = type(made) is type(first) and (made.dtype, *made.shape) == (first.dtype, *first.shape)
+        if warned or not alike or not (made.is_contiguous() if type(made) is torch.Tensor else made.flags.carray):
+            raise UnreadableError(f"calls {name}, which does more than to read an array", place)
+
+
+class RawAhead(_Read):
+    """Files of nothing but items: [items]."""
+
+    what = named = "binary"
+
+    def __init__(self, own: OwnCode | ListItems, place: Expression, given: Mapping[str, Any]) -> None:
+        self._dtype = np.dtype(given.get("dtype", float))
+        self.format = f"raw:{self._dtype.itemsize}"
+        super().__init__(own, place, np.fromfile, given)
+
+    def text_of(self, content: bytes, file: int) -> str:
+        return str(os.fstat(file).st_size // self._dtype.itemsize)
+
+    def header_of(self, text: str) -> Header | None:
+        return Header("", (int(text),), "", self._dtype) if text else None
+
+    def around(self, header: Header, axis: int) -> tuple[str, str]:
+        return "", ""
+
+
+class LinesAhead(_Read):
+    """Numbers in lines: [lines, columns], or [lines] where each line has one."""
+
+    what, named = "file of numbers in two lines or more", "text"
+
+    def __init__(
+        self, own: OwnCode | ListItems, place: Expression, given: Mapping[str, Any], function: Callable[..., Any]
+    ) -> None:
+        self._dtype = np.dtype(given.get("dtype", float))
+        self._skip: int = given.get("skiprows", given.get("skip_header", 0))
+        self._delimiter: str | None = given.get("delimiter")
+        self.format = f"text:{self._dtype.name}:{self._skip}:{self._delimiter or ''}"
+        super().__init__(own, place, function, given)
+
+    def _header(self, number: int) -> str:
+        # numpy takes these for compressed, whatever is in them.
+        return "" if self._path(number).endswith((".gz", ".bz2", ".xz", ".lzma")) else super()._header(number)
+
+    def text_of(self, content: bytes, file: int) -> str:
+        """Of numbers that are none, and lines that differ, the core finds that out."""
+        with open(os.dup(file), "rb") as whole:
+            whole.seek(0)
+            lines = whole.read().split(b"\n")[self._skip :]
+        if lines and not lines[-1]:
+            lines.pop()
+        columns = len(lines[0].split(self._delimiter and self._delimiter.encode())) if len(lines) > 1 else 0
+        return f"{len(lines)} {columns}" if columns else ""
+
+    def header_of(self, text: str) -> Header | None:
+        if not text:
+            return None
+        lines, columns = map(int, text.split())
+        return Header("", (lines, columns) if columns > 1 else (lines,), f" {columns}", self._dtype)
+
+    def around(self, header: Header, axis: int) -> tuple[str, str]:
+        return header.before, header.behind
+
+
+class TensorAhead(_Read):
+    """A tensor each, as torch.save writes it."""
+
+    format = "pt"
+    what, named = "tensor that torch.save wrote, all of its storage and in C's order", ".pt"
+
+    def __init__(self, own: OwnCode | ListItems, place: Expression, given: Mapping[str, Any]) -> None:
+        super().__init__(own, place, torch.load, given)
+
+    def of(self, array: Any) -> Any:
+        return torch.from_numpy(array)
+
+    def text_of(self, content: bytes, file: int) -> str:
+        try:
+            with open(os.dup(file), "rb") as whole, zipfile.ZipFile(whole) as archive:
+                (name,) = (each for each in archive.namelist() if each.partition("/")[2] == "data.pkl")
+                with archive.open(name) as of_tensor:
+                    return _Pickle(of_tensor).load().text
+        except Exception:  # whatever a file that is something else leads to
+            return ""
+
+    def header_of(self, text: str) -> Header | None:
+        storage, *extents = text.split() or [""]
+        dtype = _STORAGES.get(storage)
+        if dtype is None:
+            return None
+        return Header(" ".join([storage, ""] if extents else [storage]), tuple(map(int, extents)), "", np.dtype(dtype))
+
+    def around(self, header: Header, axis: int) -> tuple[str, str]:
+        extents = list(map(str, header.shape))
+        head = "".join(f"{each} " for each in extents[:axis])
+        return header.before + head, "".join(f" {each}" for each in extents[axis + 1 :])
+
+
+_STORAGES = {
+    "DoubleStorage": "float64", "FloatStorage": "float32", "HalfStorage": "float16",
+    "LongStorage": "int64", "IntStorage": "int32", "ShortStorage": "int16", "CharStorage": "int8",
+    "ByteStorage": "uint8", "BoolStorage": "bool",
+}  # fmt: skip
+
+
+class _Saved(NamedTuple):
+    """What torch's function is called with that makes a tensor, and the text that core/source/pt has of it."""
+
+    storage: tuple[str, Any, str, str, int]
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    requires_grad: bool
+    hooks: Any
+
+    @property
+    def text(self) -> str:
+        return " ".join([self.storage[1], *map(str, self.shape)])
+
+
+class _Pickle(pickle.Unpickler):
+    """Makes what is in a file of torch.save's without torch: a _Saved of a tensor."""
+
+    def persistent_load(self, pid: Any) -> Any:
+        return pid
+
+    def find_class(self, module: str, name: str) -> Any:
+        if module == "torch":
+            return name
+        found = {("torch._utils", "_rebuild_tensor_v2"): _Saved, ("collections", "OrderedDict"): dict}
+        return found[module, name]
+
+
+class ArrayReader(NamedTuple):
+    """A function that reads the array in a file.
+
+    parameters  behind the path, in order
+    known       whether Go reads files so, by what is given for them: constants
+    ahead       of a dataset's code, the path and what is given
+    """
+
+    function: Callable[..., Any]
+    library: str
+    parameters: tuple[str, ...]
+    known: Callable[[Mapping[str, Any]], bool]
+    ahead: Callable[[Any, Expression, Mapping[str, Any]], FilesAhead]
+
+    def is_original(self) -> bool:
+        if type(self.function) is BuiltinFunctionType:
+            return self.function.__module__.partition(".")[0] == self.library
+        return is_original(self.function, self.library)
+
+
+def _reads_npy(given: Mapping[str, Any]) -> bool:
+    return given.keys() <= {"allow_pickle"} and type(given.get("allow_pickle", False)) is bool
+
+
+def _reads_items(given: Mapping[str, Any]) -> bool:
+    return given.keys() <= {"count", "dtype"} and given.get("count", -1) == -1 and _is_of(given, NUMPY_DTYPES)
+
+
+def _reads_lines(given: Mapping[str, Any]) -> bool:
+    delimiter = given.get("delimiter")
+    skips = [given[name] for name in ("skiprows", "skip_header") if name in given]
+    return (
+        given.keys() <= {"delimiter", "dtype", "skip_header", "skiprows"}
+        and (delimiter is None or (type(delimiter) is str and delimiter in _DELIMITERS))
+        and all(type(each) is int and each >= 0 for each in skips)
+        and _is_of(given, ("float32", "float64"))
+    )
+
+
+def _reads_tensor(given: Mapping[str, Any]) -> bool:
+    place = given.get("map_location")
+    return (
+        given.keys() <= {"map_location", "weights_only"}
+        and (place is None or (type(place) is str and place == "cpu") or place == torch.device("cpu"))
+        and type(given.get("weights_only", False)) is bool
+    )
+
+
+_DELIMITERS = {",", ";", "|", "\t", " "}
+
+
+def _is_of(given: Mapping[str, Any], names: tuple[str, ...]) -> bool:
+    """Whether it says one of these dtypes, or none."""
+    try:
+        dtype = np.dtype(given.get("dtype", float))
+    except TypeError:
+        return False
+    return dtype.name in names and dtype.isnative
+
+
+def reader_of(called: Any) -> ArrayReader | None:
+    """The row of a function; None for any other."""
+    if called is None:
+        return None
+    lines = partial(LinesAhead, function=called)
+    rows = (
+        ArrayReader(np.load, "numpy", (), _reads_npy, NpyAhead),
+        ArrayReader(np.fromfile, "numpy", ("dtype",), _reads_items, RawAhead),
+        ArrayReader(np.loadtxt, "numpy", ("dtype",), _reads_lines, lines),
+        ArrayReader(np.genfromtxt, "numpy", ("dtype",), _reads_lines, lines),
+        ArrayReader(torch.load, "torch", ("map_location",), _reads_tensor, TensorAhead),
+    )
+    return next((row for row in rows if row.function is called), None)
