@@ -231,6 +231,9 @@ func (p *pickle) number() int64 {
 	return 0
 }
 
+// tuple and one to three make the opcode of a tuple of so many.
+const tuple = 0x84
+
 // numbers reads a tuple of integers.
 func (p *pickle) numbers() []int64 {
 	var found []int64
@@ -245,10 +248,10 @@ func (p *pickle) numbers() []int64 {
 		}
 		p.next("t") // TUPLE
 	} else {
-		for !p.failed && len(found) < 3 && !bytes.ContainsAny(p.left[:min(1, len(p.left))], "\x85\x86\x87") {
+		for !p.failed && len(p.left) > 0 && p.left[0] != tuple+byte(len(found)) && len(found) < 3 {
 			found = append(found, p.number())
 		}
-		p.next(string([]byte{0x84 + byte(len(found))})) // TUPLE1, TUPLE2, TUPLE3
+		p.next(string([]byte{tuple + byte(len(found))})) // TUPLE1, TUPLE2, TUPLE3
 	}
 	p.memo()
 	return found
