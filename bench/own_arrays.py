@@ -52,6 +52,33 @@ class Textured(Dataset[Any]):
         return {"x": self.x[idx], "tokens": self.tokens[idx], "idx": idx}
 
 
+class Clouds(Dataset[Any]):
+    """Points of shapes in text files, as PointNet's descendants have them."""
+
+    def __init__(self, folder: Path, count: int) -> None:
+        self.paths = [str(folder / f"{number}.txt") for number in range(count)]
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, index: int) -> Any:
+        points = np.loadtxt(self.paths[index], delimiter=",").astype(np.float32)
+        return points[0:1024, 0:3], index % 40
+
+
+class Features(Dataset[Any]):
+    """What another network made of each sample."""
+
+    def __init__(self, folder: Path, count: int) -> None:
+        self.folder, self.count = folder, count
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, index: int) -> Any:
+        return torch.load(f"{self.folder}/{index}.pt", weights_only=True), index % 10
+
+
 class Table(Dataset[Any]):
     """Columns that are normalised, and a class."""
 
@@ -129,6 +156,21 @@ def own_windows(scratch: Path) -> Dataset[Any]:
     path = scratch / "tokens.bin"
     np.random.default_rng(0).integers(0, 50_000, 20_000_000, np.uint16).tofile(path)
     return Windows(path, 1024)
+
+
+@array_case("text files by np.loadtxt: 2,048 points of 6 numbers, of which [1024, 3] are given", target=4)
+def clouds_in_text(scratch: Path) -> Dataset[Any]:
+    for number in range(256):
+        points = np.random.default_rng(number).normal(size=(2048, 6))
+        np.savetxt(scratch / f"{number}.txt", points, fmt="%.6f", delimiter=",")
+    return Clouds(scratch, 256)
+
+
+@array_case("a file of torch.save's for each sample: float32 [197, 384]", target=4)
+def features_in_files(scratch: Path) -> Dataset[Any]:
+    for number in range(1024):
+        torch.save(torch.randn(197, 384, generator=torch.Generator().manual_seed(number)), scratch / f"{number}.pt")
+    return Features(scratch, 1024)
 
 
 @array_case("a dict of a mapped row, tokens and the index", target=4, lowered=textures)
