@@ -2,43 +2,147 @@
 
 from __future__ import annotations
 
+import collections.abc
+from dataclasses import replace
+from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
 
-from ..bytecode import Attribute, Batch, Binary, Call, Display, Expression, Itself, Spread
+import torch
+
+from ..bytecode import (
+    Attribute,
+    Batch,
+    Binary,
+    Call,
+    Constant,
+    Display,
+    Expression,
+    Item,
+    Itself,
+    Member,
+    Part,
+    Reader,
+    Reading,
+    Sorted,
+    Spread,
+    UnreadableError,
+)
 from ..datasets.own import OwnCode, is_plain
-from ..look import in_class, name_of
+from ..look import in_class, name_of, parents
 from ..refusal import RefusalError
 
 
+class SampleAskedError(RefusalError):
+    """What a collate_fn does depends on what samples are: it is read again for one."""
+
+
 class CollateCode(OwnCode):
-    """What `collate_fn(batch)` does. Nothing of it is run."""
+    """What `collate_fn(batch)` does. Nothing of it is run.
+
+    sample  a tuple of one, of which types and names in dicts are looked at: the same for all; () where none is known
+
+    Raises SampleAskedError where it would have to be.
+    """
 
     what = "it"
 
-    def __init__(self, given: Any) -> None:
-        self.given = given
+    def __init__(self, given: Any, sample: tuple[Any, ...] = ()) -> None:
+        self.given, self._sample, self._asked = given, sample, False
+        self._by_sample: set[Expression] = set()
         self.arguments = (Batch(),) if type(given) is FunctionType else (Itself(), Batch())
         super().__init__(given.__self__ if type(given) is MethodType else given)
 
     def function_of(self, dataset: Any) -> FunctionType:
         if type(self.given) is FunctionType:
             return self.given
-        owner: Any = self.given.__func__ if type(self.given) is MethodType else in_class(type(dataset), "__call__")
-        if type(owner) is not FunctionType or not is_plain(dataset):
+        if type(self.given) is partial:
+            owner: Any = self.given.func
+        else:
+            owner = self.given.__func__ if type(self.given) is MethodType else in_class(type(dataset), "__call__")
+        if type(owner) is not FunctionType or not (type(self.given) is partial or is_plain(dataset)):
             raise self.refusal("it is neither a plain function nor a plain object with a __call__")
         return owner
 
     def refusal(self, why: str) -> RefusalError:
-        return RefusalError("collate", name_of(self.given), why, "COLLATE_OWN")
+        kind = SampleAskedError if self._asked and not self._sample else RefusalError
+        return kind("collate", name_of(self.given), why, "COLLATE_OWN")
+
+    def _reading(self) -> Reading:
+        reader = Reader(
+            self._decide, self._callee, self.means, keeps=self._keeps, told=self.told, count=self._count,
+            names=self._names,
+        )  # fmt: skip
+        if type(self.given) is partial:
+            called = self._callee(Call(Itself(), (Batch(),)))
+            assert called is not None  # it is of a plain function
+            reading = reader.read_call(called)
+        else:
+            reading = reader.read(self._function, self.arguments)
+        # Samples go on being what they are as long as the dataset does.
+        lasting = tuple(each for each in reading.conditions if each[0] not in self._by_sample)
+        return replace(reading, conditions=lasting)
+
+    def _count(self, of: Expression) -> int:
+        match self._in_sample(of):
+            case (tuple() | list() as whole,):
+                return len(whole)
+        return 0
+
+    def _names(self, of: Expression) -> tuple[Any, ...] | None:
+        match self._in_sample(of):
+            case (dict() as whole,):
+                return tuple(whole)
+        return None
+
+    def _in_sample(self, of: Expression) -> tuple[Any, ...]:
+        """A tuple of what an expression is of the sample that is known; () for what is no part of a sample."""
+        match of:
+            case Member(owner=Batch() | Sorted()) | Item(owner=Batch() | Sorted(), key=Constant(value=int())):
+                self._asked = True
+                return self._sample
+            case Member(owner=Display(items=(Spread(item=item),))) | Item(
+                owner=Display(items=(Spread(item=item),)), key=Constant(value=int())
+            ):
+                return self._in_sample(item)
+            case Part(owner=Member(owner=Call(function=function, arguments=(whole,))), number=1, count=2) if (
+                self.if_seen(function) is enumerate
+            ):
+                return self._in_sample(Member(whole))
+            case Item(owner=owner, key=Constant(value=key)) | Part(owner=owner, number=key):
+                match self._in_sample(owner):
+                    case (dict() as whole,) if key in whole:
+                        return (whole[key],)
+                    case (tuple() | list() as whole,) if type(key) is int and -len(whole) <= key < len(whole):
+                        return (whole[key],)
+        return ()
 
     def _outcome(self, condition: Expression) -> bool | None:
+        outcome = self._of_kinds(condition)
+        if outcome is not None:
+            self._by_sample.add(condition)
+            return outcome
         match condition:
             case Binary(operator="==" | "!=" as name, left=Binary(operator="%", left=whole, right=step), right=rest):
                 # Whether a length is a multiple of one: of other steps, that depends on the batch.
                 if self._is_whole(whole) and type(self.value(step)) is int and self.value(step) == 1:
                     return (self.value(rest) == 0) is (name == "==")
         return super()._outcome(condition)
+
+    def _of_kinds(self, condition: Expression) -> bool | None:
+        """How a condition comes out that goes by what kind of thing all samples, or all of a field, are."""
+        match condition:
+            case Binary(operator="is" | "is not" as name, left=of, right=Constant(value=None)) if part := self._in_sample(of):
+                return (part[0] is None) is (name == "is")
+            case Binary(operator="in" | "not in" as name, left=Constant(value=key), right=of) if part := self._in_sample(of):
+                return (key in part[0]) is (name == "in") if type(part[0]) is dict else None
+            case Call(function=function, arguments=(of,), options=()) if part := self._in_sample(of):
+                return type(part[0]) is torch.Tensor if self.value(function) is torch.is_tensor else None
+            case Call(function=function, arguments=(of, kinds), options=()) if part := self._in_sample(of):
+                if self.value(function) is isinstance:
+                    known = self.known(kinds)
+                    return _is_one(type(part[0]), known if type(known) is tuple else (known,))
+        return None
 
     def _is_whole(self, expression: Expression) -> bool:
         """Whether it is an int, of lengths."""
@@ -50,3 +154,11 @@ class CollateCode(OwnCode):
             case Call(function=function, arguments=(_,), options=()):
                 return self.if_seen(function) is len
         return False
+
+
+def _is_one(kind: type, of: tuple[Any, ...]) -> bool | None:
+    """Whether objects of a class are of one of several, too; None if code of others would have to say."""
+    abstract = [vars(collections.abc).get(getattr(each, "__name__", "")) is each for each in of]
+    if not all(plain or type(each) is type or each is torch.Tensor for each, plain in zip(of, abstract, strict=True)):
+        return None
+    return any(issubclass(kind, each) if plain else each in parents(kind) for each, plain in zip(of, abstract, strict=True))
