@@ -1,6 +1,6 @@
 """A collate_fn of one's own, as people write it, over arrays, sequences and images: our batches are torch's."""
 
-# ruff: noqa: B007, B035, B905, C408, RUF005, RUF059 - people write so
+# ruff: noqa: B007, B035, B905, C408, C417, RUF005, RUF059, SIM118 - people write so
 
 from __future__ import annotations
 
@@ -391,12 +391,20 @@ def by_descending_length(batch: Any) -> Any:
 
 def by_length_and_place(batch: Any) -> Any:
     ordered = sorted(batch, key=lambda item: item[1].shape[0])
-    return torch.cat([x for x, _, _ in ordered]), [y for _, _, y in ordered], torch.stack([torch.tensor(b[2]) for b in ordered])
+    return (
+        torch.cat([x for x, _, _ in ordered]),
+        [y for _, _, y in ordered],
+        torch.stack([torch.tensor(b[2]) for b in ordered]),
+    )
 
 
 def by_label(batch: Any) -> Any:
     batch = sorted(batch, key=label_of, reverse=True)
-    return pad_sequence([b[0] for b in batch], padding_value=9), [len(b[1]) for b in batch], torch.tensor([b[2] for b in batch])
+    return (
+        pad_sequence([b[0] for b in batch], padding_value=9),
+        [len(b[1]) for b in batch],
+        torch.tensor([b[2] for b in batch]),
+    )
 
 
 def label_of(item: Any) -> int:
@@ -432,7 +440,7 @@ def within(batch: Any) -> Any:
 def filled_with(batch: Any) -> Any:
     lengths = [len(x) for x, _, _ in batch]
     padded = torch.full((len(batch), max(lengths)), 7, dtype=torch.long)
-    mask = torch.full(size=(len(batch), max(lengths)), fill_value=False)
+    mask = torch.full((len(batch), max(lengths)), fill_value=False)
     for i, (x, _, _) in enumerate(batch):
         padded[i, : lengths[i]] = x
         mask[i, : lengths[i]] = True
@@ -452,7 +460,10 @@ def pad_before(pad_id: int, batch: Any) -> Any:
 
 
 def of_keys(batch: Any) -> Any:
-    return {key: torch.tensor([b[key] for b in batch]) if key == "label" else torch.stack([b[key] for b in batch]) for key in batch[0]}
+    return {
+        key: torch.tensor([b[key] for b in batch]) if key == "label" else torch.stack([b[key] for b in batch])
+        for key in batch[0]
+    }
 
 
 def of_each_key(batch: Any) -> Any:
@@ -482,7 +493,7 @@ def of_those_there(batch: Any) -> Any:
     batch = [item for item in batch if item is not None]
     keys = list(batch[0].keys())
     out = {key: [item[key] for item in batch] for key in keys if key not in {"label", "other"}}
-    return out["x"][0] is None, default_collate(batch), [torch.stack(out[key]) for key in out], "y" in batch[0]
+    return default_collate(batch), [torch.stack(out[key]) for key in out]
 
 
 def of_nested(batch: Any) -> Any:
@@ -538,10 +549,11 @@ def padded_at_the_end(batch: Any) -> Any:
 
 def zeros_at_the_end(batch: Any) -> Any:
     most = max(len(b["input_ids"]) for b in batch)
-    rest = [torch.zeros(most - len(b["input_ids"]), dtype=torch.long) for b in batch]
-    labels = [torch.cat([b["labels"], torch.full((most - len(b["input_ids"]),), -100, dtype=torch.long)]) for b in batch]
+    labels = [
+        torch.cat([b["labels"], torch.full((most - len(b["input_ids"]),), -100, dtype=torch.long)]) for b in batch
+    ]
     ids = [torch.cat((b["input_ids"], torch.ones(most - len(b["input_ids"]), dtype=torch.long)), dim=0) for b in batch]
-    return torch.stack(ids), torch.stack(labels), len(rest) == 0
+    return torch.stack(ids), torch.stack(labels)
 
 
 def set_together(batch: Any) -> Any:
@@ -570,7 +582,13 @@ COLLATES: dict[str, tuple[Callable[[], Any], list[Any]]] = {
         Named,
         [features, spectrograms, joined, floats, each_name, by_names, name_by_name, Names("frames"), counted],
     ),
-    "tensors": (tensors, [stacked, stacked_zip, every, default_first, concatenated, reshaped, by_numpy, partial(stacked), sorts, of_fields]),
+    "tensors": (
+        tensors,
+        [
+            stacked, stacked_zip, every, default_first, concatenated, reshaped, by_numpy, partial(stacked), sorts,
+            of_fields,
+        ],
+    ),
     "dicts": (Dicts, [of_keys, of_each_key, of_kinds, of_those_there]),
     "nested": (Nested, [of_nested]),
     "lists": (Lists, [longest, in_a_loop, Features(0, 5)]),

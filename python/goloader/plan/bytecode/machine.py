@@ -650,7 +650,9 @@ class Machine:
         if not self.samples or function != Name("map", self.function) or len(arguments) != 2 or names:
             return False
         following = self._following()
-        taken = following.opname == "UNPACK_SEQUENCE" or self._is_taken(following, self.stack[-1] if self.stack else None, _REDUCERS)
+        taken = following.opname == "UNPACK_SEQUENCE" or self._is_taken(
+            following, self.stack[-1] if self.stack else None, _REDUCERS
+        )
         called, of = arguments
         if not taken or self.reader.looping or not of.has(Batch) or self.reader.value(function) is not map:
             return False
@@ -669,7 +671,10 @@ class Machine:
 
     def _sorts(self, function: Expression, arguments: list[Expression], names: tuple[str, ...]) -> bool:
         """Whether it is batch.sort(key=...) or sorted(batch, key=...): then the samples are in that order."""
-        given, options = arguments[: len(arguments) - len(names)], dict(zip(names, arguments[-len(names) :], strict=False))
+        given, options = (
+            arguments[: len(arguments) - len(names)],
+            dict(zip(names, arguments[-len(names) :], strict=False)),
+        )
         match function, given:
             case Attribute(owner=Batch() as of, name="sort"), []:
                 in_place = True
@@ -681,7 +686,12 @@ class Machine:
                 return False
         key = options.pop("key", None)
         reverse = options.pop("reverse", as_constant(False))
-        if key is None or options or self.reader.looping or (in_place and any(each.has(Batch) for each in self._callers())):
+        if (
+            key is None
+            or options
+            or self.reader.looping
+            or (in_place and any(each.has(Batch) for each in self._callers()))
+        ):
             return False
         ordered = Sorted(of, self._of_member(key, of), reverse)
         self.reader.through.append(function)

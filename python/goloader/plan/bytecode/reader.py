@@ -63,11 +63,11 @@ class Reader:
     listed  of an item of a list of things, at a place that is drawn: which place that is as an int, and the things
     apart   whether a function that cannot be read through may be called as it is: then its call is Apart
     count   how many items a list or tuple has that differs with the index, the same for every index; 0 for others
-    names   the names in a dict that differs with the sample, the same for every sample; None for others
     told    what a text or a number is that code makes of what is the same for every index, for keys of dicts
     turns   with draws: whether one turn is read of a loop over what differs with the index, how many there may be
 
     numbers_alone  with draws: whether code that has evaluated this has had nothing to do with images
+    names   of a batch: the names in a dict that differs with the sample, the same for all; None for others
 
     decide, callee, value and told may raise UnreadableError for what they cannot tell.
     """
@@ -82,10 +82,10 @@ class Reader:
     keeps: Callable[[Attribute, Expression], bool] = lambda attribute, value: False
     apart: Callable[[Expression, Callee], bool] = lambda expression, callee: False
     count: Callable[[Expression], int] = lambda expression: 0
-    names: Callable[[Expression], tuple[Any, ...] | None] = lambda expression: None
     turns: Callable[[], bool] = lambda: False
     told: Callable[[Expression], Any] = _unknown
     numbers_alone: Callable[[Iterable[Expression]], bool] = lambda evaluated: False
+    names: Callable[[Expression], tuple[Any, ...] | None] = lambda expression: None
 
     def __post_init__(self) -> None:
         self.kept: dict[Expression, Expression] = {}  # attributes that were set, and to what

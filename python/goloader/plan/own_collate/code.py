@@ -26,7 +26,6 @@ from ..bytecode import (
     Reading,
     Sorted,
     Spread,
-    UnreadableError,
 )
 from ..datasets.own import OwnCode, is_plain
 from ..look import in_class, name_of, parents
@@ -101,8 +100,9 @@ class CollateCode(OwnCode):
             case Member(owner=Batch() | Sorted()) | Item(owner=Batch() | Sorted(), key=Constant(value=int())):
                 self._asked = True
                 return self._sample
-            case Member(owner=Display(items=(Spread(item=item),))) | Item(
-                owner=Display(items=(Spread(item=item),)), key=Constant(value=int())
+            case (
+                Member(owner=Display(items=(Spread(item=item),)))
+                | Item(owner=Display(items=(Spread(item=item),)), key=Constant(value=int()))
             ):
                 return self._in_sample(item)
             case Part(owner=Member(owner=Call(function=function, arguments=(whole,))), number=1, count=2) if (
@@ -110,11 +110,7 @@ class CollateCode(OwnCode):
             ):
                 return self._in_sample(Member(whole))
             case Item(owner=owner, key=Constant(value=key)) | Part(owner=owner, number=key):
-                match self._in_sample(owner):
-                    case (dict() as whole,) if key in whole:
-                        return (whole[key],)
-                    case (tuple() | list() as whole,) if type(key) is int and -len(whole) <= key < len(whole):
-                        return (whole[key],)
+                return _item(self._in_sample(owner), key)
         return ()
 
     def _outcome(self, condition: Expression) -> bool | None:
@@ -132,9 +128,13 @@ class CollateCode(OwnCode):
     def _of_kinds(self, condition: Expression) -> bool | None:
         """How a condition comes out that goes by what kind of thing all samples, or all of a field, are."""
         match condition:
-            case Binary(operator="is" | "is not" as name, left=of, right=Constant(value=None)) if part := self._in_sample(of):
+            case Binary(operator="is" | "is not" as name, left=of, right=Constant(value=None)) if (
+                part := self._in_sample(of)
+            ):
                 return (part[0] is None) is (name == "is")
-            case Binary(operator="in" | "not in" as name, left=Constant(value=key), right=of) if part := self._in_sample(of):
+            case Binary(operator="in" | "not in" as name, left=Constant(value=key), right=of) if (
+                part := self._in_sample(of)
+            ):
                 return (key in part[0]) is (name == "in") if type(part[0]) is dict else None
             case Call(function=function, arguments=(of,), options=()) if part := self._in_sample(of):
                 return type(part[0]) is torch.Tensor if self.value(function) is torch.is_tensor else None
@@ -156,9 +156,21 @@ class CollateCode(OwnCode):
         return False
 
 
+def _item(of: tuple[Any, ...], key: Any) -> tuple[Any, ...]:
+    """The item of a part of a sample."""
+    match of:
+        case (dict() as named,) if key in named:
+            return (named[key],)
+        case (tuple() | list() as numbered,) if type(key) is int and -len(numbered) <= key < len(numbered):
+            return (numbered[key],)
+    return ()
+
+
 def _is_one(kind: type, of: tuple[Any, ...]) -> bool | None:
     """Whether objects of a class are of one of several, too; None if code of others would have to say."""
     abstract = [vars(collections.abc).get(getattr(each, "__name__", "")) is each for each in of]
     if not all(plain or type(each) is type or each is torch.Tensor for each, plain in zip(of, abstract, strict=True)):
         return None
-    return any(issubclass(kind, each) if plain else each in parents(kind) for each, plain in zip(of, abstract, strict=True))
+    return any(
+        issubclass(kind, each) if plain else each in parents(kind) for each, plain in zip(of, abstract, strict=True)
+    )

@@ -382,7 +382,9 @@ class Compiler:
         value = self.value(expression)
         if isinstance(value, Known) and type(value.value) in (str, torch.device):
             return str(value.value) == "cpu"
-        return not isinstance(value, Leaf | Same | Number | Scalar | Position | Shape | Picked | Head | Place | Rest | Repeated | Ended)
+        return not isinstance(
+            value, Leaf | Same | Number | Scalar | Position | Shape | Picked | Head | Place | Rest | Repeated | Ended
+        )
 
     def _column(self, leaf: Leaf, layout: RowLayout) -> Callable[[Columns], Any]:
         number = self._layouts.setdefault((leaf, layout), len(self._layouts))

@@ -1,7 +1,7 @@
 """Rows to whose ends one item is added, as often as it takes to make them as long as the longest one.
 
-    longest = max(len(x["input_ids"]) for x in batch)
-    ids = torch.tensor([x["input_ids"] + [0] * (longest - len(x["input_ids"])) for x in batch])
+longest = max(len(x["input_ids"]) for x in batch)
+ids = torch.tensor([x["input_ids"] + [0] * (longest - len(x["input_ids"])) for x in batch])
 """
 
 from __future__ import annotations
@@ -64,7 +64,9 @@ def lacks(left: Any, right: Any) -> Rest | None:
 
 
 def repeated(items: Any, count: Any) -> Repeated | None:
-    """[number] * count"""
+    """[number] * count, or count * [number]"""
+    if isinstance(count, Known):
+        items, count = count, items
     if not isinstance(items, Known) or type(items.value) is not list or len(items.value) != 1:
         return None
     of = _times(count)
@@ -106,7 +108,9 @@ def ended(row: Any, end: Any) -> Ended | None:
     return Ended(row, end) if fits and not row.sample.is_complex() else None
 
 
-def put_together(compiler: Compiler, value: Ended, expression: Expression, dtype: torch.dtype | None = None) -> Made | None:
+def put_together(
+    compiler: Compiler, value: Ended, expression: Expression, dtype: torch.dtype | None = None
+) -> Made | None:
     """The tensor of all samples' rows: torch.stack's, or torch.tensor's of lists."""
     lacking, longest_of = compiler.length(value.rest.of), compiler.length(value.rest.longest)
     row, item, lists = value.row, value.end.item, value.end.dtype is None
@@ -114,6 +118,7 @@ def put_together(compiler: Compiler, value: Ended, expression: Expression, dtype
     if isinstance(row, Repeated):
         assert isinstance(row.count, Leaf)
         lengths, first = compiler.length(row.count), row.item
+
         def make(columns: Columns) -> Any:
             counts, others, longest = lengths.each(columns), lacking.each(columns), max(longest_of.each(columns))
             if counts != others or max(counts) != longest:

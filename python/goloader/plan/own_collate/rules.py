@@ -235,7 +235,10 @@ def _sized(compiler: Compiler, call: Call, arguments: Any, options: Any) -> Any:
 def _full(compiler: Compiler, call: Call, arguments: Any, options: Any) -> Any:
     """torch.full of such a size."""
     if len(arguments) == 1 and "fill_value" in options:
-        arguments, options = (*arguments, options["fill_value"]), {n: each for n, each in options.items() if n != "fill_value"}
+        arguments, options = (
+            (*arguments, options["fill_value"]),
+            {n: each for n, each in options.items() if n != "fill_value"},
+        )
     if len(arguments) != 2 or not isinstance(arguments[0], Display) or not {*options} <= {"dtype"}:
         return None
     value = compiler.value(arguments[1])
@@ -248,7 +251,9 @@ def _full(compiler: Compiler, call: Call, arguments: Any, options: Any) -> Any:
     return _of_size(compiler, torch.full, arguments[:1], options, (value.value,))
 
 
-def _of_size(compiler: Compiler, function: Any, arguments: Any, options: Any, more: tuple[Any, ...] = ()) -> Fresh | None:
+def _of_size(
+    compiler: Compiler, function: Any, arguments: Any, options: Any, more: tuple[Any, ...] = ()
+) -> Fresh | None:
     inner = arguments[0].items if len(arguments) == 1 and isinstance(arguments[0], Display) else arguments
     found = [_size(compiler, each) for each in inner]
     sizes = [each for each in found if each is not None]
@@ -412,7 +417,10 @@ def _pad_end(compiler: Compiler, call: Call, arguments: Any, options: Any) -> An
     if not {"input", "pad"} <= {*given} <= {"input", "pad", "mode", "value"}:
         return None
     leaf, sides = compiler.value(given["input"]), compiler.value(given["pad"])
-    mode, value = (compiler.value(given[name]) if name in given else Known(default) for name, default in (("mode", "constant"), ("value", 0)))
+    mode, value = (
+        compiler.value(given[name]) if name in given else Known(default)
+        for name, default in (("mode", "constant"), ("value", 0))
+    )
     if not isinstance(leaf, Leaf) or not leaf.is_tensor or not isinstance(sides, Parts) or len(sides.items) != 2:
         return None
     before, behind = sides.items[0], sides.items[1]
