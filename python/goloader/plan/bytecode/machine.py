@@ -90,7 +90,7 @@ _TURNS_MAX = 16
 _PARTS_MAX = 1_000  # in all variables then
 _SELDOM = {"==": True, "!=": False, "in": True, "not in": False}
 
-# Constants of the same one of these are compared here.
+# Constants of the same one of these are compared here, in a collate_fn.
 _PLAIN = {int, str}
 
 # What may be an array that was made here.
@@ -891,10 +891,10 @@ class Machine:
                 return None if count is None else count > 0
             case Binary(
                 operator=sign, left=Constant(value=left, kind=kind), right=Constant(value=right, kind=other)
-            ) if kind is other and kind in _PLAIN and sign in COMPARISONS:
+            ) if kind is other and kind in (_PLAIN if self.samples else {int}) and sign in COMPARISONS:
                 return bool(COMPARISONS[sign](left, right))
             case Binary(operator="in" | "not in" as sign, left=Constant(value=left, kind=kind), right=right) if (
-                kind in _PLAIN and (items := _constants(right)) is not None
+                self.samples and kind in _PLAIN and (items := _constants(right)) is not None
             ):
                 return (left in items) is (sign == "in")
         return None

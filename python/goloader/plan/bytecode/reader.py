@@ -165,7 +165,7 @@ class Reader:
                 values: tuple[Expression, ...] = owner.items if isinstance(owner, Mapping) else ()
                 names = self.items(owner)
                 if not isinstance(owner, Mapping):
-                    if self.names(owner) is None and type(self.value(owner)) is not dict:
+                    if self.names(owner) is None and (owner.has(Batch) or type(self.value(owner)) is not dict):
                         raise UnreadableError(f"goes over {of}", of)
                     values = tuple(Item(owner, each) for each in names)
                 pairs = (Display(tuple, pair) for pair in zip(names, values, strict=True))
@@ -188,6 +188,8 @@ class Reader:
         known = self.names(of)
         if known is not None:
             return tuple(map(as_constant, known))
+        if of.has(Batch):
+            raise UnreadableError(f"goes over {of}", of)
         extent = extent_of(self.value(of))
         names = extent if type(extent) is tuple else ()
         if extent is None or not set(map(type, names)) <= {str, int}:
