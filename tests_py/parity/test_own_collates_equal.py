@@ -1031,6 +1031,35 @@ def test_what_stays_with_python(collate: Any, num_workers: int) -> None:
     check(Program(arguments), native=False)
 
 
+def as_long_as_the_first(batch: Any) -> Any:
+    labels = pad_sequence([torch.tensor(b["labels"]) for b in batch])
+    return [labels + n for n in range(len(batch[0]["input_ids"]))]
+
+
+def each_of_the_first(batch: Any) -> Any:
+    labels = pad_sequence([torch.tensor(b["labels"]) for b in batch])
+    return [labels for _ in batch[0]["input_ids"]]
+
+
+def if_the_first_has_labels(batch: Any) -> Any:
+    labels = pad_sequence([torch.tensor(b["labels"]) for b in batch])
+    return labels if batch[0]["labels"] else None
+
+
+def if_it_is_in_the_first(batch: Any) -> Any:
+    labels = pad_sequence([torch.tensor(b["labels"]) for b in batch])
+    return labels if 3 in batch[0]["labels"] else None
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+@pytest.mark.parametrize(
+    "collate", [as_long_as_the_first, each_of_the_first, if_the_first_has_labels, if_it_is_in_the_first]
+)
+def test_what_depends_on_the_first_sample(collate: Any, num_workers: int) -> None:
+    arguments = loader_of(Lists(), batch_size=4, shuffle=True, num_workers=num_workers, collate_fn=lambda: collate)
+    check(Program(arguments), native=False)
+
+
 class Ordered(data.Dataset[Any]):
     """Arrays and tensors whose dimensions lie in an order of their own, and numbers."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections.abc
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
@@ -36,10 +36,17 @@ class SampleAskedError(RefusalError):
     """What a collate_fn does depends on what samples are: it is read again for one."""
 
 
+@dataclass(frozen=True)
+class Kind:
+    """What a field is; None where samples may differ in that."""
+
+    kind: type | None
+
+
 class CollateCode(OwnCode):
     """What `collate_fn(batch)` does. Nothing of it is run.
 
-    sample  a tuple of one, of which types and names in dicts are looked at: the same for all; () where none is known
+    sample  a tuple of what is known of all samples: Kinds of fields, in dicts, tuples and lists; () for nothing
 
     Raises SampleAskedError where it would have to be.
     """
@@ -95,7 +102,7 @@ class CollateCode(OwnCode):
         return None
 
     def _in_sample(self, of: Expression) -> tuple[Any, ...]:
-        """A tuple of what an expression is of the sample that is known; () for what is no part of a sample."""
+        """A tuple of what is known of a part of every sample; () for what is none."""
         match of:
             case Member(owner=Batch() | Sorted()) | Item(owner=Batch() | Sorted(), key=Constant(value=int())):
                 self._asked = True
@@ -128,20 +135,26 @@ class CollateCode(OwnCode):
     def _of_kinds(self, condition: Expression) -> bool | None:
         """How a condition comes out that goes by what kind of thing all samples, or all of a field, are."""
         match condition:
-            case Binary(operator="is" | "is not" as name, left=of, right=Constant(value=None)) if (
-                part := self._in_sample(of)
-            ):
-                return (part[0] is None) is (name == "is")
-            case Binary(operator="in" | "not in" as name, left=Constant(value=key), right=of) if (
-                part := self._in_sample(of)
-            ):
-                return (key in part[0]) is (name == "in") if type(part[0]) is dict else None
-            case Call(function=function, arguments=(of,), options=()) if part := self._in_sample(of):
-                return type(part[0]) is torch.Tensor if self.value(function) is torch.is_tensor else None
-            case Call(function=function, arguments=(of, kinds), options=()) if part := self._in_sample(of):
+            case Binary(operator="is" | "is not" as name, left=of, right=Constant(value=None)):
+                return None if self._kind(of) is None else name == "is not"
+            case Binary(operator="in" | "not in" as name, left=Constant(value=key), right=of):
+                names = self._names(of)
+                return None if names is None else (key in names) is (name == "in")
+            case Call(function=function, arguments=(of,), options=()) if kind := self._kind(of):
+                return kind is torch.Tensor if self.value(function) is torch.is_tensor else None
+            case Call(function=function, arguments=(of, kinds), options=()) if kind := self._kind(of):
                 if self.value(function) is isinstance:
                     known = self.known(kinds)
-                    return _is_one(type(part[0]), known if type(known) is tuple else (known,))
+                    return _is_one(kind, known if type(known) is tuple else (known,))
+        return None
+
+    def _kind(self, of: Expression) -> type | None:
+        """The type of a part of every sample; None where that is not known."""
+        match self._in_sample(of):
+            case (Kind(kind=kind),):
+                return kind
+            case (whole,):
+                return type(whole)
         return None
 
     def _is_whole(self, expression: Expression) -> bool:

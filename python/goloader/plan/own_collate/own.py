@@ -11,7 +11,7 @@ from ..look import name_of
 from ..refusal import RefusalError
 from ..rows import Field
 from ..structure import Structure
-from .code import CollateCode, SampleAskedError
+from .code import CollateCode, Kind, SampleAskedError
 from .compiler import Compiler
 from .order import order_of
 from .values import Columns, Leaf, Parts
@@ -59,7 +59,7 @@ class OwnCollate:
         Raises RefusalError for what is not understood.
         """
         if self._asks:
-            self.code = CollateCode(self.given, (sample,))
+            self.code = CollateCode(self.given, (_kinds(structure, sample, listed),))
         assert self.code is not None
         reading = self.code.reading
         try:
@@ -100,6 +100,16 @@ def _axis(of: Field) -> int | None:
     if not of.ragged:
         return None
     return of.extents.index(-1) if of.extents else 0
+
+
+def _kinds(structure: Structure, sample: Any, listed: Collection[int]) -> Any:
+    """What kinds of things all samples are: Python may make fields that differ in theirs."""
+    if isinstance(structure, dict) and type(sample) is dict and {*structure} == {*sample}:
+        return {name: _kinds(structure[name], each, listed) for name, each in sample.items()}
+    if isinstance(structure, tuple) and type(sample) in (tuple, list) and len(sample) == len(structure):
+        return type(sample)(_kinds(*each, listed) for each in zip(structure, sample, strict=True))
+    known = type(structure) is int and structure not in listed and sample is not None
+    return Kind(type(sample) if known else None)
 
 
 def _sample(structure: Structure, sample: Any, listed: Collection[int], ragged: dict[int, int | None]) -> Any:
