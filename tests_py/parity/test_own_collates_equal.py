@@ -1253,7 +1253,7 @@ def test_random_collates() -> None:
     for _ in range(40):
         source = collate_source(chance)
         space: dict[str, Any] = {"torch": torch, "pad_sequence": pad_sequence, "default_collate": default_collate}
-        space["np"] = np
+        space |= {"np": np, "functional": functional}
         exec(compile(source, "collate", "exec"), space)
         collate = space["collate"]
         try:
@@ -1296,14 +1296,60 @@ AFTER = (
 )  # fmt: skip
 
 
+_PADDED = """
+    named, most = torch.full((len(batch), max(len(s["{0}"]) for s in batch){1}), 7, dtype=torch.{2}), 3
+    for i, s in enumerate(batch):
+        named[i, :len(s["{3}"])] = s["{0}"]
+"""
+_ENDED = """
+    most = max([len(s["{0}"]) for s in batch])
+    named = torch.stack([functional.pad(s["input_ids"], (0, most - len(s["{1}"])), value=4) for s in batch])
+"""
+BY_NAME = [
+    lines.strip("\n").split("\n")
+    for lines in (
+        """
+    named = {}
+    for key in batch[0]:
+        if key in ("input_ids", "frames"):
+            named[key] = pad_sequence([s[key] for s in batch])
+        elif key != "weight":
+            named[key] = torch.tensor([s[key] for s in batch])
+""",
+        """
+    keys = [key for key, value in batch[0].items() if not isinstance(value, torch.Tensor)]
+    named = {key: default_collate([s[key] for s in batch]) for key in keys}
+""",
+        _PADDED.format("input_ids", "", "int64", "input_ids"),
+        _PADDED.format("frames", ", 5", "float32", "frames"),
+        _PADDED.format("input_ids", "", "int64", "frames"),
+        _ENDED.format("input_ids", "input_ids"),
+        _ENDED.format("frames", "frames"),
+    )
+]
+
+
 def collate_source(chance: random.Random) -> str:
     lines, names = ["def collate(batch):"], []
+    if chance.random() < 0.3:
+        key = chance.choice(NUMBERS).format(chance.choice(SEQUENCES))
+        options = f"key=lambda s: {key}, reverse={chance.random() < 0.5}"
+        lines.append(f"    {chance.choice(['batch.sort({})', 'batch = sorted(batch, {})']).format(options)}")
+    if chance.random() < 0.3:
+        lines += chance.choice(BY_NAME)
+        names.append("named")
     for number in range(chance.randrange(1, 5)):
         of_numbers = chance.random() < 0.5
         sequence = chance.choice(SEQUENCES)
         item = chance.choice(NUMBERS).format(sequence) if of_numbers else sequence
-        if chance.random() < 0.5:
+        way = chance.random()
+        if way < 0.3:
             lines.append(f"    v{number} = [{item} for s in batch]")
+        elif way < 0.5:
+            lines.append(f"    v{number} = list(map(lambda s: {item}, batch))")
+        elif way < 0.6:
+            lines += [f"    def f{number}(s, other=batch):", f"        return {item}"]
+            lines.append(f"    v{number} = [f{number}(b) for b in batch]")
         else:
             lines += [f"    v{number} = []", "    for s in batch:", f"        v{number}.append({item})"]
         whole = chance.choice(OF_NUMBERS if of_numbers else WHOLES).format(f"v{number}")
