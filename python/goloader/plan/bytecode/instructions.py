@@ -191,7 +191,7 @@ def _make(machine: Machine, code: Expression, around: Expression, defaults: Expr
         raise UnreadableError("makes a function")
     name = code.value.co_name
     at_once = name in ("<listcomp>", "<dictcomp>", "<genexpr>")
-    looping = machine.reader.looping and not at_once
+    looping = machine.samples and machine.reader.looping and not at_once
     if looping or not isinstance(around, Display) or not isinstance(defaults, Display):
         raise UnreadableError(f"makes a function ({name})")
     if not at_once:
