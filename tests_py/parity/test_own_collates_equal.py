@@ -1,6 +1,6 @@
 """A collate_fn of one's own, as people write it, over arrays, sequences and images: our batches are torch's."""
 
-# ruff: noqa: B007, B035, B905, C408, RUF005, RUF059 - people write so
+# ruff: noqa: B007, B035, B905, C408, C417, RUF005, RUF059, SIM118 - people write so
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch.nn import functional
 from torch.nn.functional import one_hot
 from torch.nn.utils.rnn import pad_sequence
 from torch.utils import data
@@ -84,6 +85,55 @@ class Rows(data.Dataset[Any]):
 
     def __getitem__(self, index: int) -> Any:
         return self.x[index], self.names[index]
+
+
+class Dicts(data.Dataset[Any]):
+    """Dicts of arrays, all of one shape."""
+
+    def __init__(self) -> None:
+        self.x, self.mask = torch.rand(COUNT, 3, 4), torch.rand(COUNT, 2) > 0.5
+        self.labels = np.random.default_rng(3).integers(0, 9, COUNT)
+
+    def __len__(self) -> int:
+        return COUNT
+
+    def __getitem__(self, index: int) -> Any:
+        return {"x": self.x[index], "mask": self.mask[index], "label": int(self.labels[index])}
+
+
+class Nested(Dicts):
+    def __getitem__(self, index: int) -> Any:
+        return {"image": self.x[index], "target": {"mask": self.mask[index], "label": int(self.labels[index])}}
+
+
+class Lists(data.Dataset[Any]):
+    """Tokens as a tokenizer gives them, with as many labels."""
+
+    longer = 0
+
+    def __init__(self) -> None:
+        noise = np.random.default_rng(4)
+        self.ids = [noise.integers(1, 90, noise.integers(1, 12)).tolist() for _ in range(COUNT)]
+        self.labels = [noise.integers(0, 5, len(each) + self.longer).tolist() for each in self.ids]
+
+    def __len__(self) -> int:
+        return COUNT
+
+    def __getitem__(self, index: int) -> Any:
+        return {"input_ids": self.ids[index], "labels": self.labels[index]}
+
+
+class LongerLabels(Lists):
+    longer = 1
+
+
+class Tokens(Lists):
+    def __getitem__(self, index: int) -> Any:
+        return {"input_ids": torch.tensor(self.ids[index]), "labels": torch.tensor(self.labels[index])}
+
+
+class LongerTokens(Tokens):
+    longer = 1
 
 
 def tensors() -> TensorDataset:
@@ -267,6 +317,11 @@ def map_(weights: Any) -> Any:
     return [float(w) for w in weights]
 
 
+def sorts(batch: Any) -> Any:
+    batch = sorted(batch, key=lambda b: -int(b[1]))
+    return torch.stack([b[0] for b in batch]), torch.tensor([b[1].item() for b in batch])
+
+
 def every(batch: Any) -> Any:
     return [torch.stack(field) for field in zip(*batch)]
 
@@ -324,20 +379,223 @@ def by_numpy(batch: Any) -> Any:
     return torch.from_numpy(x), torch.from_numpy(y), x
 
 
+# In another order, and by functions made within
+
+
+def by_descending_length(batch: Any) -> Any:
+    batch.sort(key=lambda item: len(item[0]), reverse=True)
+    source, target, labels = zip(*batch)
+    lengths = [len(each) for each in source]
+    return pad_sequence(source, batch_first=True), pad_sequence(target), torch.tensor(labels), torch.tensor(lengths)
+
+
+def by_length_and_place(batch: Any) -> Any:
+    ordered = sorted(batch, key=lambda item: item[1].shape[0])
+    return (
+        torch.cat([x for x, _, _ in ordered]),
+        [y for _, _, y in ordered],
+        torch.stack([torch.tensor(b[2]) for b in ordered]),
+    )
+
+
+def by_label(batch: Any) -> Any:
+    batch = sorted(batch, key=label_of, reverse=True)
+    return (
+        pad_sequence([b[0] for b in batch], padding_value=9),
+        [len(b[1]) for b in batch],
+        torch.tensor([b[2] for b in batch]),
+    )
+
+
+def label_of(item: Any) -> int:
+    return int(item[2])
+
+
+def merged(batch: Any) -> Any:
+    def merge(sequences: Any) -> Any:
+        lengths = [len(each) for each in sequences]
+        padded = torch.zeros(len(sequences), max(lengths)).long()
+        for i, each in enumerate(sequences):
+            end = lengths[i]
+            padded[i, :end] = each[:end]
+        return padded, lengths
+
+    batch.sort(key=lambda item: len(item[1]), reverse=True)
+    source, target, _ = zip(*batch)
+    return merge(source), merge(target)
+
+
+def mapped(batch: Any) -> Any:
+    source, target, labels = map(list, zip(*batch))
+    lengths = torch.tensor(list(map(len, source)))
+    firsts = list(map(lambda item: item[2] + 1, batch))
+    return pad_sequence(source), max(map(len, target)), lengths, torch.tensor(labels), firsts
+
+
+def within(batch: Any) -> Any:
+    field = lambda n, value=0: pad_sequence([b[n] for b in batch], True, value)  # noqa: E731
+    return field(0), field(1, -1)
+
+
+def filled_with(batch: Any) -> Any:
+    lengths = [len(x) for x, _, _ in batch]
+    padded = torch.full((len(batch), max(lengths)), 7, dtype=torch.long)
+    mask = torch.full((len(batch), max(lengths)), fill_value=False)
+    for i, (x, _, _) in enumerate(batch):
+        padded[i, : lengths[i]] = x
+        mask[i, : lengths[i]] = True
+    return padded, mask
+
+
+def with_pad(batch: Any, pad_id: int = 1, *, names: Any = ("a",)) -> Any:
+    source, _, labels = zip(*batch)
+    return pad_sequence(source, padding_value=pad_id), torch.tensor(labels), names[0]
+
+
+def pad_before(pad_id: int, batch: Any) -> Any:
+    return with_pad(batch, pad_id)
+
+
+# By the names that samples have
+
+
+def of_keys(batch: Any) -> Any:
+    return {
+        key: torch.tensor([b[key] for b in batch]) if key == "label" else torch.stack([b[key] for b in batch])
+        for key in batch[0]
+    }
+
+
+def of_each_key(batch: Any) -> Any:
+    out = {}
+    for key in batch[0].keys():
+        if key in ("x", "mask"):
+            out[key] = torch.stack([b[key] for b in batch])
+        elif key != "label":
+            out[key] = None
+        else:
+            out[key] = torch.tensor([b[key] for b in batch])
+    return out
+
+
+def of_kinds(batch: Any) -> Any:
+    out = {}
+    for key, value in batch[0].items():
+        values = [b[key] for b in batch]
+        if isinstance(value, torch.Tensor):
+            out[key] = torch.stack(values)
+        elif isinstance(values[0], (int, float)) and not torch.is_tensor(value):
+            out[key] = torch.tensor(values)
+    return out
+
+
+def of_those_there(batch: Any) -> Any:
+    batch = [item for item in batch if item is not None]
+    keys = list(batch[0].keys())
+    out = {key: [item[key] for item in batch] for key in keys if key not in {"label", "other"}}
+    return default_collate(batch), [torch.stack(out[key]) for key in out]
+
+
+def of_nested(batch: Any) -> Any:
+    targets = {key: default_collate([b["target"][key] for b in batch]) for key in batch[0]["target"]}
+    return torch.stack([b["image"] for b in batch]), targets
+
+
+def of_fields(batch: Any) -> Any:
+    return [torch.stack([b[n] for b in batch]) for n in range(len(batch[0]))]
+
+
+class Features:
+    def __init__(self, pad: int, most: int) -> None:
+        self.pad, self.most = pad, most
+
+    def __call__(self, features: Any) -> Any:
+        batch = {}
+        for key in features[0].keys():
+            value = -100 if key == "labels" else self.pad
+            rows = [torch.tensor(f[key]) if isinstance(f[key], list) else f[key] for f in features]
+            batch[key] = pad_sequence(rows, batch_first=True, padding_value=value)[:, : self.most]
+        return batch
+
+
+# Lists and tensors that are made as long as the longest
+
+
+def longest(batch: Any) -> Any:
+    most = max([len(f["input_ids"]) for f in batch])
+    ids = [f["input_ids"] + [0] * (most - len(f["input_ids"])) for f in batch]
+    mask = [[1.0] * len(f["input_ids"]) + [0.0] * (most - len(f["input_ids"])) for f in batch]
+    return torch.tensor(ids, dtype=torch.long), torch.tensor(mask, dtype=torch.float), torch.tensor(mask)
+
+
+def in_a_loop(batch: Any) -> Any:
+    most = max(len(f["input_ids"]) for f in batch)
+    ids, labels, mask, masks = [], [], [], []
+    for f in batch:
+        rest = most - len(f["input_ids"])
+        ids.append(f["input_ids"] + [3] * rest)
+        labels.append(f["labels"] + rest * [-100])
+        mask.append([True] * len(f["input_ids"]) + [False] * rest)
+        masks.append(torch.tensor([1] * len(f["input_ids"]) + [0] * rest))
+    return torch.LongTensor(ids), torch.tensor(labels), torch.tensor(mask), torch.stack(masks)
+
+
+def padded_at_the_end(batch: Any) -> Any:
+    most = max(len(b["input_ids"]) for b in batch)
+    ids = torch.stack([functional.pad(b["input_ids"], (0, most - len(b["input_ids"])), value=5) for b in batch])
+    labels = [functional.pad(b["labels"], (0, most - b["labels"].size(0)), "constant", -100) for b in batch]
+    return ids, torch.stack(labels)
+
+
+def zeros_at_the_end(batch: Any) -> Any:
+    most = max(len(b["input_ids"]) for b in batch)
+    labels = [
+        torch.cat([b["labels"], torch.full((most - len(b["input_ids"]),), -100, dtype=torch.long)]) for b in batch
+    ]
+    ids = [torch.cat((b["input_ids"], torch.ones(most - len(b["input_ids"]), dtype=torch.long)), dim=0) for b in batch]
+    return torch.stack(ids), torch.stack(labels)
+
+
+def set_together(batch: Any) -> Any:
+    most = max(f["input_ids"].size(0) for f in batch)
+    ids = torch.full((len(batch), most), 9)
+    labels = torch.full((len(batch), most), -100, dtype=torch.long)
+    for i, f in enumerate(batch):
+        n = f["input_ids"].size(0)
+        ids[i, :n] = f["input_ids"]
+        labels[i, :n] = f["labels"]
+    return {"input_ids": ids, "labels": labels}
+
+
 COLLATES: dict[str, tuple[Callable[[], Any], list[Any]]] = {
     "texts": (
         Texts,
         [
             generate_batch, bag_of_tokens, zipped, masked, by_index, lengths_alone, enumerated, MyCollate(1), sums,
             MyCollate(0, True), closure(5), twice, mask_of_places, of_generators,
-            lambda batch: pad_sequence([x for x, y, z in batch]),
+            lambda batch: pad_sequence([x for x, y, z in batch]), by_descending_length, by_length_and_place, by_label,
+            merged, mapped, within, filled_with, partial(with_pad, pad_id=3), partial(with_pad, names=["b"]),
+            partial(pad_before, 4),
         ],
     ),
     "names": (
         Named,
         [features, spectrograms, joined, floats, each_name, by_names, name_by_name, Names("frames"), counted],
     ),
-    "tensors": (tensors, [stacked, stacked_zip, every, default_first, concatenated, reshaped, by_numpy]),
+    "tensors": (
+        tensors,
+        [
+            stacked, stacked_zip, every, default_first, concatenated, reshaped, by_numpy, partial(stacked), sorts,
+            of_fields,
+        ],
+    ),
+    "dicts": (Dicts, [of_keys, of_each_key, of_kinds, of_those_there]),
+    "nested": (Nested, [of_nested]),
+    "lists": (Lists, [longest, in_a_loop, Features(0, 5)]),
+    "tokens": (Tokens, [padded_at_the_end, zeros_at_the_end, set_together, Features(1, 40)]),
+    # Of fields that are not as long as each other, which may fail.
+    "longer lists": (LongerLabels, [longest, in_a_loop]),
+    "longer tokens": (LongerTokens, [padded_at_the_end, zeros_at_the_end, set_together]),
     "rows": (Rows, [of_arrays, of_numbers, as_tensors]),
 }  # fmt: skip
 CASES = [(name, number) for name, (_, collates) in COLLATES.items() for number in range(len(collates))]
@@ -587,9 +845,46 @@ def branches(batch: Any) -> Any:
     return torch.stack([b[0] for b in batch if b[1] > 2] or [batch[0][0]])
 
 
-def sorts(batch: Any) -> Any:
-    batch = sorted(batch, key=lambda b: -int(b[1]))
+def sorts_late(batch: Any) -> Any:
+    labels = [b[1].item() for b in batch]
+    batch.sort(key=lambda b: float(b[2]))
+    return torch.stack([b[0] for b in batch]), labels
+
+
+def sorts_for_its_caller(batch: Any) -> Any:
+    sorts_in_place(batch)
     return torch.stack([b[0] for b in batch])
+
+
+def sorts_in_place(batch: Any) -> None:
+    batch.sort(key=lambda b: float(b[2]))
+
+
+def in_both_places(batch: Any) -> Any:
+    ordered = sorted(batch, key=lambda b: float(b[2]))
+    return torch.stack([b[0] for b in ordered]), torch.stack([b[1] for b in batch])
+
+
+def by_the_first(batch: Any) -> Any:
+    return torch.stack([b[0] for b in batch]) if batch[0][1] > 3 else None
+
+
+def is_left_out(batch: Any) -> Any:
+    xs = [b[0] for b in batch if b[1] is not batch[0][1]]
+    return torch.stack(xs) if xs else None
+
+
+def sets_meanwhile(batch: Any) -> Any:
+    factor = 1
+    scaled = lambda: torch.stack([b[0] for b in batch]) * factor  # noqa: E731
+    factor = 2
+    return scaled()
+
+
+def grows_within(batch: Any) -> Any:
+    kept: list[Any] = []
+    list(map(lambda b: kept.append(b[0]), batch))
+    return torch.stack(kept)
 
 
 def prints(batch: Any) -> Any:
@@ -714,11 +1009,12 @@ def a_generator_of_two(batch: Any) -> Any:
 
 
 OTHERS = [
-    draws, permutes, shuffles, counts, keeps, writes, changes, fails, branches, sorts, prints, again, again_in_a_list,
+    draws, permutes, shuffles, counts, keeps, writes, changes, fails, branches, prints, again, again_in_a_list,
+    sorts_late, sorts_for_its_caller, in_both_places, by_the_first, is_left_out, sets_meanwhile, grows_within,
     again_in_a_loop,
     not_set, seen_meanwhile, seen_by_a_view, spread_over_a_row, uninitialized, one, carried, sums_floats, a_class,
     nothing, the_last_one, in_a_dict, until, twice_in_a_list, a_generator, a_generator_later, a_generator_of_two,
-    list, partial(stacked), lambda batch: batch,
+    list, partial(one), lambda batch: batch,
 ]  # fmt: skip
 
 
@@ -732,6 +1028,35 @@ def test_what_stays_with_python(collate: Any, num_workers: int) -> None:
         torch.manual_seed(5)
         return {"dataset": tensors(), "batch_size": 4, "num_workers": num_workers, "collate_fn": collate}
 
+    check(Program(arguments), native=False)
+
+
+def as_long_as_the_first(batch: Any) -> Any:
+    labels = pad_sequence([torch.tensor(b["labels"]) for b in batch])
+    return [labels + n for n in range(len(batch[0]["input_ids"]))]
+
+
+def each_of_the_first(batch: Any) -> Any:
+    labels = pad_sequence([torch.tensor(b["labels"]) for b in batch])
+    return [labels for _ in batch[0]["input_ids"]]
+
+
+def if_the_first_has_labels(batch: Any) -> Any:
+    labels = pad_sequence([torch.tensor(b["labels"]) for b in batch])
+    return labels if batch[0]["labels"] else None
+
+
+def if_it_is_in_the_first(batch: Any) -> Any:
+    labels = pad_sequence([torch.tensor(b["labels"]) for b in batch])
+    return labels if 3 in batch[0]["labels"] else None
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+@pytest.mark.parametrize(
+    "collate", [as_long_as_the_first, each_of_the_first, if_the_first_has_labels, if_it_is_in_the_first]
+)
+def test_what_depends_on_the_first_sample(collate: Any, num_workers: int) -> None:
+    arguments = loader_of(Lists(), batch_size=4, shuffle=True, num_workers=num_workers, collate_fn=lambda: collate)
     check(Program(arguments), native=False)
 
 
@@ -904,7 +1229,7 @@ def features_of(batch: Any) -> Any:
 def test_it_says_what_runs_where() -> None:
     row = goloader.DataLoader(Texts(), 4, collate_fn=zipped).explain().rows[-1]
     assert (row.stage, row.what, row.where, row.why) == ("collate", "zipped", "Go", "compiled from its bytecode")
-    (row,) = (each for each in goloader.DataLoader(tensors(), 4, collate_fn=sorts).explain().rows if each.code)
+    (row,) = (each for each in goloader.DataLoader(tensors(), 4, collate_fn=in_both_places).explain().rows if each.code)
     assert row.code == "COLLATE_OWN" and "test_own_collates_equal.py:" in row.why, row
 
 
@@ -928,7 +1253,7 @@ def test_random_collates() -> None:
     for _ in range(40):
         source = collate_source(chance)
         space: dict[str, Any] = {"torch": torch, "pad_sequence": pad_sequence, "default_collate": default_collate}
-        space["np"] = np
+        space |= {"np": np, "functional": functional}
         exec(compile(source, "collate", "exec"), space)
         collate = space["collate"]
         try:
@@ -971,14 +1296,60 @@ AFTER = (
 )  # fmt: skip
 
 
+_PADDED = """
+    named, most = torch.full((len(batch), max(len(s["{0}"]) for s in batch){1}), 7, dtype=torch.{2}), 3
+    for i, s in enumerate(batch):
+        named[i, :len(s["{3}"])] = s["{0}"]
+"""
+_ENDED = """
+    most = max([len(s["{0}"]) for s in batch])
+    named = torch.stack([functional.pad(s["input_ids"], (0, most - len(s["{1}"])), value=4) for s in batch])
+"""
+BY_NAME = [
+    lines.strip("\n").split("\n")
+    for lines in (
+        """
+    named = {}
+    for key in batch[0]:
+        if key in ("input_ids", "frames"):
+            named[key] = pad_sequence([s[key] for s in batch])
+        elif key != "weight":
+            named[key] = torch.tensor([s[key] for s in batch])
+""",
+        """
+    keys = [key for key, value in batch[0].items() if not isinstance(value, torch.Tensor)]
+    named = {key: default_collate([s[key] for s in batch]) for key in keys}
+""",
+        _PADDED.format("input_ids", "", "int64", "input_ids"),
+        _PADDED.format("frames", ", 5", "float32", "frames"),
+        _PADDED.format("input_ids", "", "int64", "frames"),
+        _ENDED.format("input_ids", "input_ids"),
+        _ENDED.format("frames", "frames"),
+    )
+]
+
+
 def collate_source(chance: random.Random) -> str:
     lines, names = ["def collate(batch):"], []
+    if chance.random() < 0.3:
+        key = chance.choice(NUMBERS).format(chance.choice(SEQUENCES))
+        options = f"key=lambda s: {key}, reverse={chance.random() < 0.5}"
+        lines.append(f"    {chance.choice(['batch.sort({})', 'batch = sorted(batch, {})']).format(options)}")
+    if chance.random() < 0.3:
+        lines += chance.choice(BY_NAME)
+        names.append("named")
     for number in range(chance.randrange(1, 5)):
         of_numbers = chance.random() < 0.5
         sequence = chance.choice(SEQUENCES)
         item = chance.choice(NUMBERS).format(sequence) if of_numbers else sequence
-        if chance.random() < 0.5:
+        way = chance.random()
+        if way < 0.3:
             lines.append(f"    v{number} = [{item} for s in batch]")
+        elif way < 0.5:
+            lines.append(f"    v{number} = list(map(lambda s: {item}, batch))")
+        elif way < 0.6:
+            lines += [f"    def f{number}(s, other=batch):", f"        return {item}"]
+            lines.append(f"    v{number} = [f{number}(b) for b in batch]")
         else:
             lines += [f"    v{number} = []", "    for s in batch:", f"        v{number}.append({item})"]
         whole = chance.choice(OF_NUMBERS if of_numbers else WHOLES).format(f"v{number}")

@@ -187,6 +187,17 @@ COLLATES = {
     "return {x: 1 for x in batch}": None,
     "return max(len(x) for x in batch)": "max(list(*(len(batch[i]) for batch)))",
     "return [(lambda: x) for x in batch]": None,
+    "f = lambda x: len(x); return [f(x) for x in batch], list(map(f, batch))": (
+        "tuple(list(*(len(batch[i]) for batch)), list(list(*(len(batch[i]) for batch))))"
+    ),
+    "return map(len, batch)": "map(len, batch)",
+    "batch.sort(key=lambda x: x[0], reverse=True); return [x for x in batch]": (
+        "list(*(sorted(batch, key=batch[i][0])[i] for sorted(batch, key=batch[i][0])))"
+    ),
+    "return sorted(batch, key=len)": "sorted(batch, key=len(batch[i]))",
+    "return [sorted(batch, key=len) for x in batch]": "list(*(sorted(batch, key=len) for batch))",
+    "return {k: 1 for k in batch[0]}": None,
+    "return batch if 'a' in ('a', 'b') and 'a' != 'b' and 'a' not in {'b', 'c'} else 2": "batch",
     "while batch: return 1": None,
     "self.n.append(batch); return 1": "1 and self.n.append(batch)",
     "a = [batch]; helper(a); a.append(1); return a": "list(batch, 1) and helper(list(batch))",

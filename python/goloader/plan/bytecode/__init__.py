@@ -77,6 +77,7 @@ from .expressions import (
     Module,
     Name,
     Part,
+    Sorted,
     Spread,
     Stored,
     Text,
@@ -95,6 +96,6 @@ __all__ = [
     "COMPARISONS", "IN_PLACE", "NONE", "SIGNS", "Apart", "Attribute", "Batch", "Binary", "Branch", "Call", "Callee",
     "Choice", "Chosen", "Closed", "Constant", "Display", "Drawn", "Either", "Entered", "Exited", "Expression",
     "Extended", "Filled", "Index", "Inner", "Item", "Itself", "Mapping", "Member", "Module", "Name", "Part", "Reader",
-    "Reading", "Several", "Shuffled", "Spread", "Stored", "Text", "Unary", "Unknown", "UnreadableError", "Uses",
-    "check_python", "extent_of", "fields_of", "own_parts", "parts_of",
+    "Reading", "Several", "Shuffled", "Sorted", "Spread", "Stored", "Text", "Unary", "Unknown", "UnreadableError",
+    "Uses", "check_python", "extent_of", "fields_of", "own_parts", "parts_of",
 ]  # fmt: skip

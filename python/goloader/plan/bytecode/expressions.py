@@ -137,6 +137,16 @@ class Member(Expression):
 
 
 @dataclass(frozen=True, eq=False)
+class Sorted(Expression):
+    """The list of samples in the order of `key`, of each Member of `owner`."""
+
+    spelling = "sorted({0.owner!s}, key={0.key!s})"
+    owner: Expression
+    key: Expression
+    reverse: Expression
+
+
+@dataclass(frozen=True, eq=False)
 class Spread(Expression):
     """As many items of a list, or arguments, as there are in `owner`: `item` for each Member of it."""
 

@@ -191,7 +191,8 @@ def _make(machine: Machine, code: Expression, around: Expression, defaults: Expr
         raise UnreadableError("makes a function")
     name = code.value.co_name
     at_once = name in ("<listcomp>", "<dictcomp>", "<genexpr>")
-    if (machine.samples and not at_once) or not isinstance(around, Display) or not isinstance(defaults, Display):
+    looping = machine.samples and machine.reader.looping and not at_once
+    if looping or not isinstance(around, Display) or not isinstance(defaults, Display):
         raise UnreadableError(f"makes a function ({name})")
     if not at_once:
         machine.captured.update(code.value.co_freevars)

@@ -45,6 +45,7 @@ from .expressions import (
     Mapping,
     Member,
     Name,
+    Sorted,
     Spread,
     Text,
     Through,
@@ -88,6 +89,9 @@ _FORKS_MAX = 512  # of code for one sample: random erasing that tries a hundred 
 _TURNS_MAX = 16
 _PARTS_MAX = 1_000  # in all variables then
 _SELDOM = {"==": True, "!=": False, "in": True, "not in": False}
+
+# Constants of the same one of these are compared here, in a collate_fn.
+_PLAIN = {int, str}
 
 # What may be an array that was made here.
 _ARRAYS = Binary | Call | Drawn | Either | Filled | Item | Unary
@@ -467,13 +471,17 @@ class Machine:
     def loop_over(self, of: Expression) -> None:
         """Begins a loop."""
         self.one_of(of)
-        if of.has(Batch) or _is_window(of):
+        if _is_window(of):
             self.use(of)
             self.stack.append(Through(of))
             return
         try:
             items = self.reader.items(of)
         except UnreadableError:
+            if of.has(Batch):
+                self.use(of)
+                self.stack.append(Through(of))
+                return
             if not self.reads_turns(of):
                 raise
             self.stack.append(Through(of))  # a text of the sample's, or its words
@@ -572,15 +580,15 @@ class Machine:
     def _gathers(self, function: Expression, arguments: list[Expression], names: tuple[str, ...]) -> bool:
         """Whether it is tuple(...), list(...) or dict(...) of what is known item by item: then it is made."""
         if (
-            self.reader.samples
-            or not isinstance(function, Name)
+            not isinstance(function, Name)
             or function.name not in ("tuple", "list", "dict")
             or len(arguments) > 1
             or names
         ):
             return False
         (of,) = arguments or (Mapping((), ()) if function.name == "dict" else Display(tuple, ()),)
-        if not isinstance(of, Iterated | Display | Mapping | Call):
+        # Of a batch, what goes by the names in its samples alone: rules say more of all else.
+        if not isinstance(of, Call if self.samples else Iterated | Display | Mapping | Call):
             return False
         kind = self.reader.value(function)
         if kind not in (tuple, list, dict) or (kind is dict and not isinstance(of, Iterated | Mapping)):
@@ -634,6 +642,63 @@ class Machine:
         del self.stack[at:]
         self.reader.through.append(function)
         self.stack.append(Display(tuple, made) if unpacked else Iterated(made))
+        return True
+
+    def _maps_samples(self, function: Expression, arguments: list[Expression], names: tuple[str, ...]) -> bool:
+        """Whether it is map(...) over what there is of each sample, all of which is taken at once: then it is called
+        for the Member."""
+        if not self.samples or function != Name("map", self.function) or len(arguments) != 2 or names:
+            return False
+        following = self._following()
+        taken = following.opname == "UNPACK_SEQUENCE" or self._is_taken(
+            following, self.stack[-1] if self.stack else None, _REDUCERS
+        )
+        called, of = arguments
+        if not taken or self.reader.looping or not of.has(Batch) or self.reader.value(function) is not map:
+            return False
+        self.use(of)
+        self.stack.append(Display(list, (Spread(self._of_member(called, of), of),)))
+        self.reader.through.append(function)
+        return True
+
+    def _of_member(self, called: Expression, of: Expression) -> Expression:
+        """What a function gives for the Member of a list."""
+        self.reader.begin()
+        self.stack += [called, Member(of)]
+        self.call(1)
+        self.reader.looping = False
+        return self.stack.pop()
+
+    def _sorts(self, function: Expression, arguments: list[Expression], names: tuple[str, ...]) -> bool:
+        """Whether it is batch.sort(key=...) or sorted(batch, key=...): then the samples are in that order."""
+        given, options = (
+            arguments[: len(arguments) - len(names)],
+            dict(zip(names, arguments[-len(names) :], strict=False)),
+        )
+        match function, given:
+            case Attribute(owner=Batch() as of, name="sort"), []:
+                in_place = True
+            case Name(name="sorted"), [Batch() as of]:
+                in_place = False
+                if self.reader.value(function) is not sorted:
+                    return False
+            case _:
+                return False
+        key = options.pop("key", None)
+        reverse = options.pop("reverse", as_constant(False))
+        if (
+            key is None
+            or options
+            or self.reader.looping
+            or (in_place and any(each.has(Batch) for each in self._callers()))
+        ):
+            return False
+        ordered = Sorted(of, self._of_member(key, of), reverse)
+        self.reader.through.append(function)
+        self.reader.add(ordered, self.place)
+        if in_place:
+            self._become(of, ordered)
+        self.stack.append(NONE if in_place else ordered)
         return True
 
     def begin(self, instruction: Instruction) -> None:
@@ -788,6 +853,8 @@ class Machine:
             return outcome
         made = self._made_outcome(condition)
         if made is not None:
+            if self.samples:
+                self.reader.through.append(condition)
             return made
         self._look(condition)
         try:
@@ -824,8 +891,12 @@ class Machine:
                 return None if count is None else count > 0
             case Binary(
                 operator=sign, left=Constant(value=left, kind=kind), right=Constant(value=right, kind=other)
-            ) if kind is other is int and sign in COMPARISONS:
+            ) if kind is other and kind in (_PLAIN if self.samples else {int}) and sign in COMPARISONS:
                 return bool(COMPARISONS[sign](left, right))
+            case Binary(operator="in" | "not in" as sign, left=Constant(value=left, kind=kind), right=right) if (
+                self.samples and kind in _PLAIN and (items := _constants(right)) is not None
+            ):
+                return (left in items) is (sign == "in")
         return None
 
     def _count(self, made: Expression) -> int | None:
@@ -900,6 +971,8 @@ class Machine:
             or self._looks_up(function, arguments, names)
             or self._gathers(function, arguments, names)
             or self._maps(function, arguments, names)
+            or self._maps_samples(function, arguments, names)
+            or self._sorts(function, arguments, names)
             or self._fills(function, arguments, names)
         ):
             return
@@ -1000,6 +1073,16 @@ def _are_same(one: Expression, other: Expression) -> bool:
     if slices and len(one.items) == len(other.items):  # type: ignore[attr-defined]
         return all(map(operator.is_, one.items, other.items))  # type: ignore[attr-defined]
     return one is other
+
+
+def _constants(of: Expression) -> tuple[Any, ...] | None:
+    """The texts and ints that a tuple, a list or a set of the code is made of; None for others."""
+    items: tuple[Any, ...] | None = None
+    if isinstance(of, Constant) and of.kind is frozenset:
+        items = tuple(of.value)
+    elif isinstance(of, Display) and of.kind in (list, tuple) and all(isinstance(each, Constant) for each in of.items):
+        items = tuple(each.value for each in of.items)  # type: ignore[attr-defined]
+    return items if items is not None and {*map(type, items)} <= _PLAIN else None
 
 
 def _is_window(of: Expression) -> bool:

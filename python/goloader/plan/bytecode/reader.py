@@ -67,6 +67,7 @@ class Reader:
     turns   with draws: whether one turn is read of a loop over what differs with the index, how many there may be
 
     numbers_alone  with draws: whether code that has evaluated this has had nothing to do with images
+    names   of a batch: the names in a dict that differs with the sample, the same for all; None for others
 
     decide, callee, value and told may raise UnreadableError for what they cannot tell.
     """
@@ -84,6 +85,7 @@ class Reader:
     turns: Callable[[], bool] = lambda: False
     told: Callable[[Expression], Any] = _unknown
     numbers_alone: Callable[[Iterable[Expression]], bool] = lambda evaluated: False
+    names: Callable[[Expression], tuple[Any, ...] | None] = lambda expression: None
 
     def __post_init__(self) -> None:
         self.kept: dict[Expression, Expression] = {}  # attributes that were set, and to what
@@ -106,15 +108,19 @@ class Reader:
         self._depth = 0
 
     def read(self, function: Any, arguments: tuple[Expression, ...] = (Itself(), Index())) -> Reading:
-        """What `function(*arguments)` does; loops are read where a Batch is among these. Raises UnreadableError.
+        """What `function(*arguments)` does: as read_call."""
+        return self.read_call(Callee(function, Itself(), arguments))
+
+    def read_call(self, called: Callee) -> Reading:
+        """What a call does; loops are read where a Batch is among its arguments. Raises UnreadableError.
 
         Whatever is evaluated is part of what is given, of what is loose, or of a condition, asserted or not.
         """
         check_python()
-        if type(function) is not FunctionType:
-            raise UnreadableError(f"is a {type(function).__name__}, not a plain function")
-        self.samples = Batch() in arguments
-        result = self.run(Callee(function, Itself(), arguments))
+        if type(called.function) is not FunctionType:
+            raise UnreadableError(f"is a {type(called.function).__name__}, not a plain function")
+        self.samples = Batch() in called.arguments
+        result = self.run(called)
         loose = self.through if self.draws is not None else self._loose(result)
         return Reading(
             result, tuple(self.evaluated), tuple(loose), tuple(self.again), tuple(self.conditions),
@@ -159,7 +165,7 @@ class Reader:
                 values: tuple[Expression, ...] = owner.items if isinstance(owner, Mapping) else ()
                 names = self.items(owner)
                 if not isinstance(owner, Mapping):
-                    if type(self.value(owner)) is not dict:
+                    if self.names(owner) is None and (owner.has(Batch) or type(self.value(owner)) is not dict):
                         raise UnreadableError(f"goes over {of}", of)
                     values = tuple(Item(owner, each) for each in names)
                 pairs = (Display(tuple, pair) for pair in zip(names, values, strict=True))
@@ -179,6 +185,11 @@ class Reader:
             parts = tuple(Part(of, number, count) for number in range(count))
             self.add(parts[0], self.running[-1].place)  # it says how many there are, used or not
             return parts
+        known = self.names(of)
+        if known is not None:
+            return tuple(map(as_constant, known))
+        if of.has(Batch):
+            raise UnreadableError(f"goes over {of}", of)
         extent = extent_of(self.value(of))
         names = extent if type(extent) is tuple else ()
         if extent is None or not set(map(type, names)) <= {str, int}:

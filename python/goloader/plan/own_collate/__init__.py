@@ -8,6 +8,7 @@ the very functions that are called there, once a batch. Whatever is in no table 
 own.py       a collate_fn, for samples of one structure; read from
 code.py      its bytecode, and followed by
 compiler.py  its expressions, of which
+order.py     the order that it sorts samples in;
 rules.py     tables of functions, methods and signs say what is made of
 values.py    fields of samples, numbers, sizes and orders; and
 filled.py    of tensors that a loop fills

@@ -23,6 +23,7 @@ from ..bytecode import (
     Mapping,
     Member,
     Part,
+    Sorted,
     Spread,
     Unary,
     UnreadableError,
@@ -33,8 +34,9 @@ from ..originals import is_original
 from ..row_layouts import STACKED, PadRows, RowLayout, TextRows
 from ..rows import Field
 from .code import CollateCode
+from .ended import Ended, Repeated, Rest, ended, lacks, repeated
 from .filled import filled, with_value
-from .rules import CALLS, JOINED, LISTED, METHODS, OPERATORS, RULES, counts
+from .rules import CALLS, CASTS, JOINED, LISTED, METHODS, OPERATORS, RULES, counts
 from .values import (
     Columns,
     Fresh,
@@ -155,7 +157,7 @@ class Compiler:
         if not expression.has(Batch):
             return self._constant(expression)
         match expression:
-            case Batch():
+            case Batch() | Sorted():
                 return self._batch
             case Member(owner=owner):
                 return self.rows(owner).item
@@ -188,10 +190,15 @@ class Compiler:
                 return Made(lambda columns: columns.once(whole, whole.make).device)
             case Binary(operator=name, left=left, right=right) if name in OPERATORS:
                 sides = list(map(self.value, (left, right)))
+                found = {"-": lacks, "*": repeated, "+": ended}.get(name, lambda *sides: None)(*sides)
+                if found is not None:
+                    return found
                 for one, other in (sides, sides[::-1]):
                     if isinstance(one, Number | Leaf) and isinstance(other, Known):
                         return self._reckoned(OPERATORS[name], one, other.value, expression, one is sides[0])
                 return self.done(OPERATORS[name], expression, (left, right))
+            case Unary(operator="-", operand=operand) if isinstance(numbers := self.value(operand), Number):
+                return Number(lambda columns: [-each for each in numbers.each(columns)])
             case Unary(operator=name, operand=operand):
                 return self.done({"-": operator.neg, "~": operator.invert}[name], expression, (operand,))
             case Call(function=function, arguments=arguments, options=options):
@@ -375,7 +382,9 @@ class Compiler:
         value = self.value(expression)
         if isinstance(value, Known) and type(value.value) in (str, torch.device):
             return str(value.value) == "cpu"
-        return not isinstance(value, Leaf | Same | Number | Scalar | Position | Shape | Picked | Head | Place)
+        return not isinstance(
+            value, Leaf | Same | Number | Scalar | Position | Shape | Picked | Head | Place | Rest | Repeated | Ended
+        )
 
     def _column(self, leaf: Leaf, layout: RowLayout) -> Callable[[Columns], Any]:
         number = self._layouts.setdefault((leaf, layout), len(self._layouts))
@@ -530,6 +539,8 @@ class Compiler:
                 return self._as_array(value)
             if name == "unsqueeze" and values == [0] and plain and value.is_tensor and not value.row:
                 return replace(value, row=True)
+        if type(value) is Fresh and value.value is not None and name in CASTS and not known and not expression.options:
+            return value.cast(CASTS[name])
         if isinstance(value, Made) and name in METHODS and (name != "sum" or counts(owner)):
             return self.done(
                 lambda whole, *given, **options: getattr(whole, name)(*given, **options),

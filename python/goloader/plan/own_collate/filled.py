@@ -80,6 +80,7 @@ def _with_rows(
     item = item.of if isinstance(item, Head) else item
     leaf, order = (item.leaf, item.order) if isinstance(item, Picked) else (item, None)
     axis, dimensions = leaf.axis, leaf.dimensions
+    other = None  # what says where rows end, though it is the length of another field
     known = compiler.exact and leaf.is_tensor and not leaf.listed and not leaf.row and not (leaf.front or leaf.back)
     if not known or axis not in (0, dimensions - 1) or (isinstance(item, Picked) and order is None):
         raise compiler.unknown(expression)
@@ -88,11 +89,11 @@ def _with_rows(
         raise compiler.unknown(expression)
     for n, (low, high) in enumerate(slices):
         begins = isinstance(low, Known) and low.value in (None, 0)
-        ends = (
-            isinstance(high, Number) and (high.of, high.most) == ((leaf, order), most)
-            if n == axis
-            else high == Known(None)
-        )
+        ends = high == Known(None)
+        if n == axis:
+            of = high.of if isinstance(high, Number) and high.most == most else None
+            ends = of is not None and of[1] is order and (of[0] == leaf or most is None)
+            other = high if ends and of is not None and of[0] != leaf else None
         if not begins or not ends:
             raise compiler.unknown(expression)
     if base.value is None:
@@ -110,11 +111,13 @@ def _with_rows(
         numbers = lengths.each(columns)
         if order is not None:
             places = order.make(columns).tolist()
-            _put_in_order(rows, places)
+            put_in_order(rows, places)
             numbers = [numbers[n] for n in places]
         if cut := most is not None and most < rows.shape[axis + 1]:
             numbers = [min(each, most) for each in numbers]
             rows = rows.narrow(axis + 1, 0, most)
+        if other is not None and (ends := other.each(columns)) != numbers:
+            return in_turn(whole, rows, numbers, ends)
         if whole.shape == rows.shape:
             return rows.to(whole.dtype, copy=cut, memory_format=torch.contiguous_format)
         whole = with_value(base, whole)
@@ -125,8 +128,13 @@ def _with_rows(
         if fits and len(whole) >= len(rows):
             whole[: len(rows)].narrow(axis + 1, 0, longest).copy_(rows)
             return whole
-        for n, length in enumerate(numbers):  # which may raise what the code raises
-            whole[(n, *[slice(None)] * axis, slice(length))] = rows[n].narrow(axis, 0, length)
+        return in_turn(whole, rows, numbers, numbers)
+
+    def in_turn(whole: Any, rows: Any, numbers: list[int], ends: list[int]) -> Any:
+        """As the code does it: it may raise what that raises."""
+        whole = with_value(base, whole)
+        for n, (length, end) in enumerate(zip(numbers, ends, strict=True)):
+            whole[(n, *[slice(None)] * axis, slice(end))] = rows[n].narrow(axis, 0, length)
         return whole
 
     return replace(base, make=make, value=None, fill=False)
@@ -137,7 +145,7 @@ def with_value(base: Fresh, whole: Any) -> Any:
     return whole.fill_(base.value) if base.fill else whole
 
 
-def _put_in_order(rows: torch.Tensor, order: list[int]) -> None:
+def put_in_order(rows: torch.Tensor, order: list[int]) -> None:
     """rows[order] in the memory of rows, which are contiguous: in numpy, where no threads are waited for."""
     if not rows.numel():
         return

@@ -11,8 +11,9 @@ from ..look import name_of
 from ..refusal import RefusalError
 from ..rows import Field
 from ..structure import Structure
-from .code import CollateCode
+from .code import CollateCode, Kind, SampleAskedError
 from .compiler import Compiler
+from .order import order_of
 from .values import Columns, Leaf, Parts
 
 
@@ -26,16 +27,20 @@ class OwnCollate:
 
     def __init__(self, given: Any) -> None:
         self.given = given
-        self.code = CollateCode(given)
+        self.code: CollateCode | None
+        try:
+            self.code, self._asks = CollateCode(given), False
+        except SampleAskedError:  # it is read for each kind of samples
+            self.code, self._asks = None, True
         self.name = name_of(given)
         self._around = surroundings()
 
     def __str__(self) -> str:
-        return str(self.code.reading.result)
+        return str(self.code.reading.result) if self.code is not None else self.name
 
     def unchanged(self) -> bool:
         """True if what the code meant is meant still, by torch's default_collate too."""
-        return self.code.unchanged(self.code.dataset) and stands(self._around)
+        return (self.code is None or self.code.unchanged(self.code.dataset)) and stands(self._around)
 
     def lay(
         self,
@@ -53,11 +58,15 @@ class OwnCollate:
         Without fields, which images have not, the columns are those of default_collate.
         Raises RefusalError for what is not understood.
         """
+        if self._asks:
+            self.code = CollateCode(self.given, (_kinds(structure, sample, listed),))
+        assert self.code is not None
         reading = self.code.reading
         try:
             ragged = {number: _axis(each) for each in fields for view in each.views for number in view.columns}
             compiler = Compiler(self.code, _sample(structure, sample, listed, ragged), exact=bool(fields))
             compiler.check_lists(fields)
+            order = order_of(compiler, reading)
             make = compiler.made(reading.result)
             for loose in reading.loose:
                 compiler.value(loose)
@@ -74,7 +83,12 @@ class OwnCollate:
                 laid = compiler.laid(fields)
                 if not laid:
                     raise UnreadableError("makes nothing of the samples")
+                if order is not None:
+                    in_order = order.laid(laid)
+                    return laid, lambda columns: make(Columns(in_order(columns)))
                 return laid, lambda columns: make(Columns(columns))
+            if order is not None:
+                raise UnreadableError("sorts images", order.expression)
             numbers = compiler.numbers()
             return (), lambda columns: make(Columns([columns[number] for number in numbers]))
         except UnreadableError as error:
@@ -86,6 +100,16 @@ def _axis(of: Field) -> int | None:
     if not of.ragged:
         return None
     return of.extents.index(-1) if of.extents else 0
+
+
+def _kinds(structure: Structure, sample: Any, listed: Collection[int]) -> Any:
+    """What kinds of things all samples are: Python may make fields that differ in theirs."""
+    if isinstance(structure, dict) and type(sample) is dict and {*structure} == {*sample}:
+        return {name: _kinds(structure[name], each, listed) for name, each in sample.items()}
+    if isinstance(structure, tuple) and type(sample) in (tuple, list) and len(sample) == len(structure):
+        return type(sample)(_kinds(*each, listed) for each in zip(structure, sample, strict=True))
+    known = type(structure) is int and structure not in listed and sample is not None
+    return Kind(type(sample) if known else None)
 
 
 def _sample(structure: Structure, sample: Any, listed: Collection[int], ragged: dict[int, int | None]) -> Any:

@@ -18,6 +18,7 @@ from torch.utils.data import default_collate
 from ..bytecode import COMPARISONS, SIGNS, Attribute, Binary, Call, Display, Expression, Spread, UnreadableError
 from ..collation import is_channels_last, padding
 from ..row_layouts import STACKED, JaggedRows, PadRows
+from .ended import Ended, Repeated, Rest, as_tensor, ended, put_together
 from .values import Columns, Fresh, Head, Known, Leaf, Made, Number, Parts, Picked, Position, Rows, Same, Scalar
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ def _stack(compiler: Compiler, call: Call, arguments: Any, options: Any) -> Any:
 def _stacked_rows(compiler: Compiler, item: Any, call: Expression) -> Any:
     if isinstance(item, Scalar):
         return Made(lambda columns: torch.tensor(item.number.each(columns), **dict(item.options)))
+    if isinstance(item, Ended):
+        return put_together(compiler, item, call) if item.end.dtype is not None else None
     if isinstance(item, Leaf) and item.is_tensor and item.listed:
         return compiler.of_list(item, torch.stack)
     if isinstance(item, Leaf) and item.is_tensor and not item.row:
@@ -103,6 +106,8 @@ def _beside(compiler: Compiler, arguments: Any, options: Any) -> Any:
     if any(not isinstance(each, Known) or each.value not in (0, -1) for each in dims) or not isinstance(parts, Parts):
         return None
     items = list(parts.items.values())
+    if len(items) == 2 and isinstance(items[1], Repeated):
+        return ended(*items)
     places = [n for n, each in enumerate(items) if isinstance(each, Leaf)]
     if len(places) != 1 or not items[places[0]].is_tensor or items[places[0]].sample.ndim != 1 or items[places[0]].row:
         return None
@@ -153,6 +158,10 @@ def _tensor(compiler: Compiler, call: Call, arguments: Any, options: Any) -> Any
     if not all(isinstance(each, Known) for each in given.values()):
         return None
     known = {name: each.value for name, each in given.items()}
+    if isinstance(value, Ended):
+        return as_tensor(value, known.get("dtype"))
+    if isinstance(value, Rows) and isinstance(value.item, Ended):
+        return put_together(compiler, value.item, call, known.get("dtype")) if value.item.end.dtype is None else None
     if isinstance(value, Leaf) and not value.dimensions and not value.is_tensor:
         value = compiler.each(value, call)
     if isinstance(value, Number):
@@ -188,6 +197,9 @@ def _typed(compiler: Compiler, call: Call, arguments: Any, options: Any) -> Any:
     value = _one(compiler, arguments, options)
     if isinstance(value, Leaf) and value.is_list and not value.listed:
         return value.as_tensor() if compiler.means(call.function) is torch.LongTensor else None
+    if isinstance(value, Rows) and isinstance(value.item, Ended):
+        lists, longs = value.item.end.dtype is None, compiler.means(call.function) is torch.LongTensor
+        return put_together(compiler, value.item, call, torch.int64) if lists and longs else None
     if isinstance(value, Rows) and isinstance(value.item, Number | Leaf):
         made = compiler.done(compiler.means(call.function), call, arguments)
         return replace(made, rows=isinstance(value.item, Number))
@@ -212,8 +224,37 @@ def _sized(compiler: Compiler, call: Call, arguments: Any, options: Any) -> Any:
     """A tensor of a size that the batch has: torch.zeros(len(batch), longest)."""
     if not arguments or not {*options} <= {"dtype"}:
         return None
+    value = compiler.value(arguments[0])
+    if len(arguments) == 1 and isinstance(value, Rest):
+        dtype = compiler.value(options["dtype"]) if options else None
+        item = {torch.zeros: 0, torch.ones: 1}.get(compiler.means(call.function))
+        return Repeated(item, value, dtype.value) if isinstance(dtype, Known) and item is not None else None
+    return _of_size(compiler, compiler.means(call.function), arguments, options)
+
+
+def _full(compiler: Compiler, call: Call, arguments: Any, options: Any) -> Any:
+    """torch.full of such a size."""
+    if len(arguments) == 1 and "fill_value" in options:
+        arguments, options = (
+            (*arguments, options["fill_value"]),
+            {n: each for n, each in options.items() if n != "fill_value"},
+        )
+    if len(arguments) != 2 or not isinstance(arguments[0], Display) or not {*options} <= {"dtype"}:
+        return None
+    value = compiler.value(arguments[1])
+    if not isinstance(value, Known) or type(value.value) not in (int, float, bool):
+        return None
+    dtype = compiler.value(options["dtype"]) if options else None
+    sizes = arguments[0].items
+    if len(sizes) == 1 and isinstance(rest := compiler.value(sizes[0]), Rest):
+        return Repeated(value.value, rest, dtype.value) if isinstance(dtype, Known) else None
+    return _of_size(compiler, torch.full, arguments[:1], options, (value.value,))
+
+
+def _of_size(
+    compiler: Compiler, function: Any, arguments: Any, options: Any, more: tuple[Any, ...] = ()
+) -> Fresh | None:
     inner = arguments[0].items if len(arguments) == 1 and isinstance(arguments[0], Display) else arguments
-    function = compiler.means(call.function)
     found = [_size(compiler, each) for each in inner]
     sizes = [each for each in found if each is not None]
     given = {name: compiler.value(each) for name, each in options.items()}
@@ -222,13 +263,13 @@ def _sized(compiler: Compiler, call: Call, arguments: Any, options: Any) -> Any:
     if len(sizes) == 1 and isinstance(compiler.value(inner[0]), Made) and inner is arguments:
         return None  # it may be what a tensor is made of
     known = {name: each.value for name, each in given.items()}
-    like = function(*[1] * len(sizes), **known)
-    value = {torch.zeros: 0, torch.ones: 1}.get(function)
+    like = function([1] * len(sizes), *more, **known)
+    value = more[0] if more else {torch.zeros: 0, torch.ones: 1}.get(function)
     one = inner is not arguments
 
     def make(columns: Columns) -> Any:
         size = [each.make(columns) for each in sizes]
-        return function(*((size,) if one else size), **known)
+        return function(*((size,) if one else size), *more, **known)
 
     return Fresh(make, value=value, dtype=like.dtype)
 
@@ -360,6 +401,36 @@ def _number(kind: type) -> _Rule:
     return rule
 
 
+def _max(compiler: Compiler, call: Call, arguments: Any, options: Any) -> Any:
+    """max of the lengths of a field."""
+    value = _one(compiler, arguments, options)
+    if isinstance(value, Rows) and isinstance(value.item, Number) and value.item.of is not None:
+        leaf, order = value.item.of
+        if order is None and value.item.most is None:
+            return replace(compiler.done(max, call, arguments), longest=leaf)
+    return None
+
+
+def _pad_end(compiler: Compiler, call: Call, arguments: Any, options: Any) -> Any:
+    """functional.pad of a row to the longest one's length."""
+    given = dict(zip(("input", "pad", "mode", "value"), arguments, strict=False)) | options
+    if not {"input", "pad"} <= {*given} <= {"input", "pad", "mode", "value"}:
+        return None
+    leaf, sides = compiler.value(given["input"]), compiler.value(given["pad"])
+    mode, value = (
+        compiler.value(given[name]) if name in given else Known(default)
+        for name, default in (("mode", "constant"), ("value", 0))
+    )
+    if not isinstance(leaf, Leaf) or not leaf.is_tensor or not isinstance(sides, Parts) or len(sides.items) != 2:
+        return None
+    before, behind = sides.items[0], sides.items[1]
+    if before != Known(0) or not isinstance(behind, Rest) or mode != Known("constant") or not isinstance(value, Known):
+        return None
+    item = 0 if value.value is None else value.value
+    found = ended(leaf, Repeated(item, behind, leaf.sample.dtype)) if type(item) in (int, float) else None
+    return None if found is None else replace(found, crops=True)
+
+
 def _min(compiler: Compiler, call: Call, arguments: Any, options: Any) -> Any:
     """min of a number of each sample and one that is the same for all."""
     values = [compiler.value(each) for each in arguments]
@@ -377,9 +448,11 @@ RULES: dict[Any, _Rule] = {
     int: _number(int),
     len: _len,
     list: _kept(list),
+    max: _max,
     min: _min,
     np.array: _of_arrays,
     np.stack: _of_arrays,
+    functional.pad: _pad_end,
     pad_sequence: _pad,
     range: _range,
     torch.FloatTensor: _typed,
@@ -391,6 +464,7 @@ RULES: dict[Any, _Rule] = {
     torch.concat: _cat,
     torch.empty: _sized,
     torch.from_numpy: _from_numpy,
+    torch.full: _full,
     torch.ones: _sized,
     torch.ones_like: _like,
     torch.sort: _sort,
@@ -420,6 +494,12 @@ METHODS = {
     "bool", "clone", "contiguous", "cumsum", "diff", "double", "eq", "flatten", "float", "ge", "gt", "half", "int",
     "le", "long", "lt", "movedim", "ne", "numel", "permute", "repeat", "reshape", "size", "squeeze", "sum", "t", "to",
     "tolist", "transpose", "type_as", "unsqueeze", "view",
+}  # fmt: skip
+
+
+# Methods that cast a tensor that was just made.
+CASTS = {
+    "bool": torch.bool, "double": torch.float64, "float": torch.float32, "int": torch.int32, "long": torch.int64,
 }  # fmt: skip
 
 

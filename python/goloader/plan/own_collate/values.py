@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..bytecode import UnreadableError
+
 
 class Columns:
     """The columns of a batch, and what was made of them: each thing once, as the code makes it."""
@@ -159,11 +161,13 @@ class Made:
 
     rows   it is a tensor of one number for each sample; and
     order  these are the numbers of all samples, each once
+    longest  it is the largest extent of that field
     """
 
     make: Callable[[Columns], Any]
     rows: bool = False
     order: bool = False
+    longest: Leaf | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,6 +182,13 @@ class Fresh(Made):
     value: Any = None
     fill: bool = False
     dtype: torch.dtype = torch.float32
+
+    def cast(self, dtype: torch.dtype) -> Fresh:
+        """The same in another dtype, of a value that both have."""
+        value = torch.tensor(self.value, dtype=self.dtype).to(dtype).item()
+        if value != self.value:
+            raise UnreadableError(f"makes {dtype} of {self.value}")
+        return replace(self, make=lambda columns: self.make(columns).to(dtype), value=value, dtype=dtype)
 
 
 @dataclass(frozen=True)
