@@ -47,6 +47,7 @@ from ..array_files import WavAhead
 from ..bases import Base, like
 from ..computed import AnyLength, Computed, keys_of
 from ..functions import makes_anew
+from ..integers import INDEX as THE_INDEX
 from ..sounds import reader_of
 from . import numbers
 from .numbers import Number, Vector
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from .compiler import Compiler
 
 _ZERO = Number(0, "int")
+_NOTHING = Constant(0, int)
 _EVERY = Display(slice, (NONE, NONE))
 # What a slice takes for an end.
 _ENDS = (*numbers.PLACES, "int64")
@@ -73,7 +75,8 @@ class Crop:
     start   the first item
     extent  how many there are, and
     length  the same, where that is known to be a number for all samples
-    padded  beyond the array's end there are zeros
+    padded  beyond the array's end there are others, all of them
+    fill    this number
     """
 
     of: Expression
@@ -85,6 +88,7 @@ class Crop:
     extent: Number
     length: int | None = None
     padded: bool = False
+    fill: float = 0
 
     def is_along(self, axis: int) -> bool:
         return -self.ndim <= axis < self.ndim and axis % self.ndim == self.axis
@@ -132,21 +136,50 @@ class Crops(Computed):
 
     # Arrays
 
-    def _array(self, place: Expression) -> Any:
-        """The array, the tensor or the list of these that an expression stands for; None for anything else."""
+    def _array(self, place: Expression, path: _Path = ()) -> Any:
+        """The array, the tensor or the list of these that an expression stands for, or the list of records that have one
+        at a place; None for anything else."""
         if not isinstance(place, Attribute | Name | Item) or varies(place):
             return None
         value = self.own.if_seen(place)
-        first = value[0] if type(value) in (list, tuple) and value else value
+        listed = type(value) in (list, tuple) and len(value) > 0
+        first = value[0] if listed else value
+        for key, count in path:
+            if not listed or type(first) not in (list, tuple, dict) or (count is not None and len(first) != count):
+                return None
+            if isinstance(first, dict) and count is not None:
+                return None
+            try:
+                first = first[key]
+            except (LookupError, TypeError):
+                return None
         return value if type(first) in _ARRAYS and first.ndim else None
 
-    def whole(self, owner: Expression, key: Expression) -> Whole | None:
-        """The row of an array that an item is; None for what is none. Raises UnreadableError."""
-        if isinstance(key, Display) or not varies(key) or self._array(owner) is None:
+    def _place_of(self, of: Expression) -> tuple[Expression, Expression, _Path] | None:
+        """What an item is taken of, by which key, and where in what is there an array is; None for what is none."""
+        path: _Path = ()
+        while True:
+            match of:
+                case Part(owner=owner, number=number, count=count):
+                    path, of = ((number, count), *path), owner
+                case Item(owner=owner, key=Constant(value=value)):
+                    path, of = ((value, None), *path), owner
+                case Item(owner=owner, key=key) if not isinstance(key, Display) and varies(key):
+                    return None if self._array(owner, path) is None else (owner, key, path)
+                case _:
+                    return None
+
+    def whole(self, of: Expression) -> Whole | None:
+        """The row of an array that an item is, or the array that a record has; None for what is none. Raises
+        UnreadableError."""
+        found = self._place_of(of)
+        if found is None:
             return None
-        base = self._plain_base(owner)
+        owner, key, path = found
+        base = self._plain_base(owner, tuple(each for each, _ in path))
         if isinstance(key, Index):
             self._by_index[id(base)] = base
+            base.reads(THE_INDEX)
         else:
             self._drawn_of.add(id(base))
         return Whole(base, base.first if base.is_list else like(base.array), key)
@@ -155,9 +188,9 @@ class Crops(Computed):
         base = self._plain_base(place)
         return Whole(base, base.array)
 
-    def _plain_base(self, place: Expression) -> Base:
+    def _plain_base(self, place: Expression, path: tuple[Any, ...] = ()) -> Base:
         """Raises UnreadableError for arrays whose items lie in a way that is not taken."""
-        base = self.base(place)
+        base = self.base(place, path)
         array: Any = base.first if base.is_list else base.array
         size = array.itemsize
         strides = base.piece.array.strides
@@ -297,13 +330,17 @@ class Crops(Computed):
                     return self._sliced(crop, first, last)
             case Call(function=function, arguments=(whole, ends, *mode), options=options):
                 called = self.c.function(function)
-                if called is torch.nn.functional.pad or called is np.pad:
-                    crop = self.crop(whole, -1)
-                    names = ("mode",) if called is np.pad else ("mode", "value")
-                    if crop is not None and len(mode) <= len(names):
-                        return self._padded(
-                            crop, called is np.pad, ends, dict(zip(names, mode, strict=False)) | dict(options)
-                        )
+                names = ("mode",) if called is np.pad else ("mode", "value")
+                if (called is torch.nn.functional.pad or called is np.pad) and len(mode) <= len(names):
+                    named = dict(zip(names, mode, strict=False)) | dict(options)
+                    if (crop := self._padded(whole, called is np.pad, ends, named)) is not None:
+                        return crop if at is None or crop.is_along(at) else None
+            case Call(function=function, arguments=(Display(items=(_, _) as parts), *axes), options=options) if any(
+                self.c.function(function) is each for each in _JOINING
+            ):
+                named = dict(zip(("dim",), axes, strict=False)) | dict(options)
+                if (crop := self._joined(parts, self.c.function(function), named)) is not None:
+                    return crop if at is None or crop.is_along(at) else None
         return self._of_all(of, at)
 
     def _of_all(self, of: Expression, at: int | None) -> Crop | None:
@@ -358,7 +395,11 @@ class Crops(Computed):
             both.append(ours if same else c.on_sides(sides, ours, theirs))
         lengths = {each.length for each in found} - {None}
         length = lengths.pop() if len(lengths) == 1 else None
-        return replace(one, start=both[0], extent=both[1], length=length, padded=one.padded or other.padded)
+        fills = {each.fill for each in found if each.padded} or {0}
+        if len({*map(repr, fills)}) > 1:
+            raise UnreadableError(f"puts one of two numbers behind an array: {of}", of)
+        padded = one.padded or other.padded
+        return replace(one, start=both[0], extent=both[1], length=length, padded=padded, fill=fills.pop())
 
     def _sliced(self, crop: Crop, first: Expression, last: Expression) -> Crop:
         """Items from one up to another, which are in it."""
@@ -395,31 +436,135 @@ class Crops(Computed):
             return None
         return int(sum(each.value for each in found))
 
-    def _padded(self, crop: Crop, by_numpy: bool, ends: Expression, options: dict[str, Expression]) -> Crop:
-        """With zeros behind its end."""
+    def _padded(self, whole: Expression, by_numpy: bool, ends: Expression, options: dict[str, Expression]) -> Crop | None:
+        """With a number behind its end, as often as there is room; None of what is none."""
         c = self.c
-        shape = np.shape(self._plain(crop.base_axis).value(crop.of).sample.first)
+        around = _ends_by_numpy(ends) if by_numpy else _ends_by_torch(ends)
+        if around is None:
+            return None
+        moved = [axis for axis, each in around.items() if not all(map(_is_zero, each))]
+        crop = self.crop(whole, moved[0]) if len(moved) == 1 else None
+        if crop is None:
+            return None
+        before, behind = around[moved[0]]
         given = {name: c.constant(each) for name, each in options.items()}
         mode, value = given.pop("mode", "constant"), given.pop("constant_values" if by_numpy else "value", 0)
-        zeros = mode == "constant" and (repr(value) in ("0", "0.0") or (value is None and not by_numpy))
-        if given or not zeros or not isinstance(ends, Display) or len(ends.items) != 2:
-            raise UnreadableError(f"pads a sound by {ends}", ends)
-        before, behind = ends.items
-        if not isinstance(crop.whole.base, WavAhead):
-            raise UnreadableError("puts zeros behind an array in memory")
-        if c.number(before) != _ZERO or crop.axis != len(shape) - 1 or (by_numpy and len(shape) > 1):
-            raise UnreadableError(f"pads a sound by {ends}", ends)
+        value = 0 if value is None and not by_numpy else value
+        plain = not given and mode == "constant" and type(value) in (int, float) and _is_zero(before)
+        if not plain or (by_numpy and len(around) != crop.ndim):
+            raise UnreadableError(f"pads an array by {ends}", ends)
+        one: Any = self._one(crop)
+        with suppress(Exception):
+            padded = np.pad(one, (0, 1), constant_values=value) if by_numpy else _pad(torch.as_tensor(one), value)
+            return self._behind(crop, behind, padded[1].item())
+        raise UnreadableError(f"pads an array by {ends}", ends)
+
+    def _one(self, crop: Crop) -> Any:
+        """One number of the type of its items."""
+        sample = self._plain(crop.base_axis).value(crop.of).sample.first
+        return torch.zeros(1, dtype=sample.dtype) if isinstance(sample, torch.Tensor) else np.zeros(1, sample.dtype)
+
+    def _joined(self, parts: tuple[Expression, ...], called: Any, options: dict[str, Expression]) -> Crop | None:
+        """The same, as it is joined with an array that is made of one number; None of what is none."""
+        c = self.c
+        whole, filled = parts
+        made = self.filled(filled)
+        crop = None if made is None else self.crop(whole, 0)
+        if made is None or crop is None:
+            return None
+        if any(name not in ("dim", "axis") or c.constant(each) != 0 for name, each in options.items()):
+            raise UnreadableError("joins arrays along another dimension than the first")
+        extents, one = made
+        shape = np.shape(self._plain(crop.base_axis).value(crop.of).sample.first)
+        if [c.number(each) for each in extents[1:]] != [Number(each, "int") for each in shape[1:]]:
+            raise UnreadableError("joins arrays of other shapes")
+        own = self._one(crop)
+        if type(own) is not type(one) or called([own, one]).dtype != own.dtype:
+            raise UnreadableError("joins arrays of several types")
+        return self._behind(crop, extents[0], one.item())
+
+    def filled(self, of: Expression) -> tuple[list[Expression | Number], Any] | None:
+        """The shape of an array of one number that code makes, and one like it of one item; None for anything else."""
+        c = self.c
+        if not isinstance(of, Call):
+            return None
+        called: Any = c.function(of.function)
+        names: tuple[str, ...] = ("size", "fill_value") if called in (torch.full, np.full) else ("size",)
+        if not any(called is each for each in _FILLING):
+            return None
+        arguments, options = list(of.arguments), dict(of.options)
+        if "shape" in options:
+            options["size"] = options.pop("shape")
+        several = len(names) == 1 and called in (torch.zeros, torch.ones) and len(arguments) > 1
+        if several:
+            sizes = [Display(tuple, tuple(arguments))]
+        else:
+            if len(arguments) > len(names) + (called not in (torch.zeros, torch.ones, torch.full)):
+                return None
+            options |= dict(zip((*names, "dtype"), arguments, strict=False))
+            sizes = [options.pop("size")] if "size" in options else []
+        if not sizes or not options.keys() <= {"dtype", "fill_value"}:
+            return None
+        try:
+            extents = self._extents(sizes[0])
+            constants = {name: WindowLeaf(self).value(each) for name, each in options.items()}
+        except UnreadableError:
+            return None
+        if not all(isinstance(each, Value) and each.constant for each in constants.values()):
+            return None
+        given = {name: each.sample for name, each in constants.items()}
+        value = [given.pop("fill_value")] if "fill_value" in given else []
+        with suppress(Exception):
+            return extents, called((1,), *value, **given)
+        return None
+
+    def _extents(self, of: Expression) -> list[Expression | Number]:
+        """What a size is made of. Raises UnreadableError."""
+        c = self.c
+        match of:
+            case Display(kind=kind, items=items) if kind in (list, tuple):
+                return [number for each in items for number in self._extents(each)]
+            case Binary(operator="+", left=left, right=right) if isinstance(left, Display | Call | Binary):
+                with suppress(UnreadableError):
+                    c.number(of)
+                    return [of]
+                return [*self._extents(left), *self._extents(right)]
+            case Call(function=Name() as function, arguments=(inner,), options=()) if c.function(function) in (list, tuple):
+                return self._extents(inner)
+            case Item(owner=Attribute(name="shape"), key=Display(kind=kind)) if kind is slice:
+                shape = self.shape(of)
+                if shape is None:
+                    shape = self._rest(of)
+                return [Number(each, "int") for each in shape]
+        if c.number(of).kind not in numbers.PLACES:
+            raise UnreadableError(f"makes an array of the size {of}", of)
+        return [of]
+
+    def _rest(self, of: Item) -> tuple[int, ...]:
+        """All extents of a crop but the first."""
+        assert isinstance(of.owner, Attribute) and isinstance(of.key, Display)
+        crop = self.crop(of.owner.owner, 0)
+        ends = [self.own.if_seen(each) for each in of.key.items]
+        if crop is None or ends != [1, None]:
+            raise UnreadableError(f"makes an array of the size {of}", of)
+        return tuple(np.shape(self._plain(crop.base_axis).value(crop.of).sample.first)[1:])
+
+    def _behind(self, crop: Crop, behind: Expression | Number, fill: float) -> Crop:
+        """A crop with a number behind its end, so often."""
+        c = self.c
+        if not crop.whole.ends(crop.base_axis):
+            raise UnreadableError("puts numbers behind an array that goes on where it lies")
         count, length = c.number(behind), None
         match behind:
             case Binary(operator="-", left=left) if c.number(left).is_constant:
                 length = c.number(left).value
-        if count.kind != "int":
-            raise UnreadableError(f"pads a sound by {ends}", ends)
+        if count.kind != "int" or (crop.padded and crop.fill != fill):
+            raise UnreadableError("puts other numbers behind an array")
         extent = c.sure(numbers.binary("+", crop.extent, count))
         reached = numbers.binary("+", crop.start, crop.extent)
         everything = crop.whole.extent(self, crop.base_axis)
         c.check(["<=", 0, count.json], ["<=", everything.json, reached.json])
-        return replace(crop, extent=extent, length=length, padded=True)
+        return replace(crop, extent=extent, length=length, padded=True, fill=fill)
 
     # What samples are given
 
@@ -504,7 +649,7 @@ class Crops(Computed):
             item = self.c.drawn.get(part.number) if isinstance(part, Drawn) else part
             if isinstance(item, Vector):
                 return True
-            if isinstance(item, Item) and varies(item.key) and self._array(item.owner) is not None:
+            if isinstance(item, Item | Part) and self._place_of(item) is not None:
                 return True
         return False
 
@@ -535,8 +680,41 @@ class Crops(Computed):
 
 
 _ARRAYS = (np.ndarray, np.memmap, torch.Tensor)
+# Keys that lead to an array in a record, and of what is unpacked how many there are.
+_Path = tuple[tuple[Any, int | None], ...]
 # Axes along which parts are looked for.
 _AXES_MAX = 4
+
+
+# What makes an array of one number, and what joins two.
+_FILLING = (torch.zeros, torch.ones, torch.full, np.zeros, np.ones, np.full)
+_JOINING = (torch.cat, torch.concat, torch.concatenate, np.concatenate)
+
+
+def _pad(one: torch.Tensor, value: float) -> torch.Tensor:
+    return torch.nn.functional.pad(one, (0, 1), value=value)
+
+
+def _is_zero(of: Expression) -> bool:
+    return isinstance(of, Constant) and of.value == 0
+
+
+def _ends_by_torch(ends: Expression) -> dict[int, tuple[Expression, Expression]] | None:
+    """What torch puts before and behind, by the axis; None of what is no list of these."""
+    if not isinstance(ends, Display) or ends.kind not in (list, tuple) or not ends.items or len(ends.items) % 2:
+        return None
+    return {-1 - n // 2: (ends.items[n], ends.items[n + 1]) for n in range(0, len(ends.items), 2)}
+
+
+def _ends_by_numpy(ends: Expression) -> dict[int, tuple[Expression, Expression]] | None:
+    """The same of numpy: of one axis, or of all."""
+    if not isinstance(ends, Display) or ends.kind not in (list, tuple):
+        return None
+    pairs = ends.items if ends.items and all(isinstance(each, Display) for each in ends.items) else (ends,)
+    found = [each.items for each in pairs if isinstance(each, Display)]
+    if any(len(each) != 2 for each in found):
+        return None
+    return {n: (first, last) for n, (first, last) in enumerate(found)}
 
 
 def _key(keys: list[Expression]) -> Expression:

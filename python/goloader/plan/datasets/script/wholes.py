@@ -8,12 +8,14 @@ the bytes of an item, or of a frame.
 from __future__ import annotations
 
 from collections.abc import Callable
+import math
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from ....arrays.file_array import contiguous
 from ...bytecode import (
@@ -25,6 +27,7 @@ from ...bytecode import (
     Index,
     Item,
     Name,
+    Part,
     UnreadableError,
 )
 from ...rows import Array, Field, View
@@ -136,8 +139,26 @@ class Whole:
             raise UnreadableError("takes parts of arrays, of too many items")
         return Number(["item", table, self.row(crops).json], "int")
 
-    def array(self, rows: tuple[int, ...], stored: str) -> Array:
-        """Parts of this shape, one at each item, or frame."""
+    def ends(self, axis: int) -> bool:
+        """Whether parts along an axis may go beyond where it ends: the core knows where that is."""
+        return isinstance(self.base, WavAhead) or (axis == 0 and self._spans is not None)
+
+    @property
+    def _spans(self) -> NDArray[np.int64] | None:
+        """Where the base's arrays begin and end in memory, [arrays, 2], ascending; None where they do not lie apart."""
+        piece = self.base.piece
+        if not isinstance(piece, Sequences) or not piece.in_one_piece:
+            return None
+        each: Any = piece.array.lengths * (math.prod(self.first.shape[1:]) * self.first.itemsize)
+        begins = np.asarray(piece.array.begins)
+        spans = np.unique(np.stack([begins, begins + each], 1)[each > 0], axis=0)
+        return spans if len(spans) and (spans[1:, 0] >= spans[:-1, 1]).all() else None
+
+    def array(self, rows: tuple[int, ...], stored: str, *, ends: bool = False) -> Array:
+        """Parts of this shape, one at each item, or frame.
+
+        ends  they may go beyond where it ends
+        """
         whole: Any = self.base.piece.array
         size, strides = self.first.itemsize, self.strides
         if isinstance(self.base, WavAhead):
@@ -151,10 +172,15 @@ class Whole:
             room = int((begins + each).max()) - address
         else:
             room = _reach(whole.shape, whole.strides, size)
+        found = None
+        if ends:
+            assert self._spans is not None
+            found, reach = self._spans[:, 1] - address, size
         places = max(0, room - reach + size) // size
         return Array(
-            address, (places, *rows), (size, *strides), whole.owner, stored, whole.path, whole.offset, whole.direct
-        )
+            address, (places, *rows), (size, *strides), whole.owner, stored, whole.path, whole.offset, whole.direct,
+            ends=found,
+        )  # fmt: skip
 
 
 def _reach(shape: tuple[int, ...], strides: tuple[int, ...], size: int) -> int:
@@ -209,7 +235,7 @@ class WholeLeaf(Leaf):
         match expression:
             case All(place=place):
                 return self._of_whole(self._crops.all_of(place))
-            case Item(owner=owner, key=key) if (whole := self._crops.whole(owner, key)) is not None:
+            case Item() | Part() if (whole := self._crops.whole(expression)) is not None:
                 return self._of_whole(whole)
             case Drawn(number=number) if isinstance(item := self._crops.c.drawn.get(number), Expression):
                 return self.value(item)
@@ -406,12 +432,27 @@ class WindowLeaf(WholeLeaf):
         if crop.length is None or crop.length < 1:
             raise UnreadableError(f"takes as many frames as there are: {of}", of)
         value: Value = PartLeaf(self._crops, crop.base_axis, crop.length, crop, self).value(crop.of)
-        kept = np.asarray(value.sample)
-        if crop.padded and (kept.tobytes().strip(b"\0") or kept.shape[crop.axis] != crop.length):
-            raise UnreadableError(f"makes no zeros of a sound's zeros, behind which it puts some: {of}", of)
+        if crop.padded:
+            value = self._filled_behind(of, crop, value)
         # Of a longer one, as torch has it: it may lie in several pieces.
         longer = PartLeaf(self._crops, crop.base_axis, crop.length + 1).value(crop.of).sample
         return replace(value, sample=longer[(slice(None),) * crop.axis + (slice(0, crop.length),)])
+
+    def _filled_behind(self, of: Expression, crop: Crop, value: Value) -> Value:
+        """Items of a crop, with those beyond its array's end as they are to be: what is read there are zeros."""
+        kept = np.asarray(value.sample)
+        if kept.shape[crop.axis] != crop.length:
+            raise UnreadableError(f"makes others of what is behind an array: {of}", of)
+        if not kept.tobytes().strip(b"\0") and repr(crop.fill) in ("0", "0.0"):
+            return value
+        c, library = self._crops.c, torch if kind_of(value.sample) == "tensor" else np
+        there = c.sure(numbers.binary("-", crop.whole.extent(self._crops, crop.base_axis), crop.start))
+        places = np.arange(crop.length).reshape(-1, *(1 for _ in kept.shape[crop.axis + 1 :]))
+        fill: Any = np.full((), crop.fill, kept.dtype)
+        if library is torch:
+            places, fill = torch.from_numpy(places), torch.from_numpy(fill)
+        condition = self._arithmetic.binary("<", Value(places, constant=True), self._of_number(there))
+        return self._arithmetic.chosen(library.where, condition, value, Value(fill, constant=True))
 
     def field(self, number: int) -> Field:
         items = self.items
@@ -419,7 +460,9 @@ class WindowLeaf(WholeLeaf):
         how = self.writer.plain(items) if alone else ""
         stored = self.writer.inputs[0][0] if how == "cast" else ""
         read = [each for each in self.inputs if isinstance(each, RowsInput)]
-        found = tuple(each.whole.array(each.rows, stored) for each in read)
+        found = tuple(
+            each.whole.array(each.rows, stored, ends=each.crop is not None and each.crop.padded) for each in read
+        )
         vectors = [each.number if isinstance(each, VectorInput) else None for each in self.inputs]
         program = None if how else self.writer.finished(items, vectors=vectors)
         spec = NAMES[getattr(torch, items.dtype)], items.shape
