@@ -46,7 +46,7 @@ from ..arithmetic import Value, kind_of
 from ..array_files import WavAhead
 from ..bases import Base, like
 from ..computed import AnyLength, Computed, keys_of
-from ..functions import makes_anew
+from ..functions import converts, makes_anew, method_of, rule_of
 from ..integers import INDEX as THE_INDEX
 from ..sounds import reader_of
 from . import numbers
@@ -220,19 +220,25 @@ class Crops(Computed):
 
     # Numbers
 
-    def number(self, of: Expression) -> Number | None:
-        """What code asks of a sound: its extent along an axis, its rate; None for anything else."""
+    def _asked(self, of: Expression) -> tuple[Expression, int] | None:
+        """What code asks for its extent, and along which axis; None for anything else."""
         match of:
             case Call(function=Name() as function, arguments=(whole,), options=()) if self.c.function(function) is len:
-                at: Any = 0
-            case Call(function=Attribute(owner=whole, name="size"), arguments=(axis,), options=()):
+                return whole, 0
+            case (
+                Call(function=Attribute(owner=whole, name="size"), arguments=(axis,), options=())
+                | Item(owner=Attribute(owner=whole, name="shape"), key=axis)
+            ):
                 at = self.c.own.if_seen(axis)
-            case Item(owner=Attribute(owner=whole, name="shape"), key=axis):
-                at = self.c.own.if_seen(axis)
-            case _:
-                return self._constant(of)
-        if type(at) is not int:
-            return None
+                return (whole, at) if type(at) is int else None
+        return None
+
+    def number(self, of: Expression) -> Number | None:
+        """What code asks of a sound: its extent along an axis, its rate; None for anything else."""
+        asked = self._asked(of)
+        if asked is None:
+            return self._constant(of)
+        whole, at = asked
         if self._array(whole) is not None:
             return self._extent(of, whole, at)
         crop = self.crop(whole, at) or self.crop(whole)
@@ -244,6 +250,14 @@ class Crops(Computed):
         if crop.is_along(at):
             return crop.extent
         return Number(np.shape(self._plain(crop.base_axis).value(crop.of).sample.first)[at], "int")
+
+    def varying(self, of: Expression) -> Number | None:
+        """How many items of an array there are, where that differs from sample to sample; None for anything else."""
+        asked = self._asked(of)
+        if asked is None or self._array(asked[0]) is not None:
+            return None
+        crop = self.crop(*asked)
+        return None if crop is None or crop.extent.is_constant else crop.extent
 
     def _extent(self, of: Expression, place: Expression, at: int) -> Number | None:
         """How long an array is along an axis, which is to be the same from now on; so is a list's length."""
@@ -320,6 +334,9 @@ class Crops(Computed):
                 return self._one_of(of, at)
             case Attribute(owner=owner, name="data"):
                 return self.crop(owner, at)
+            case Filled():
+                if (crop := self._set(of)) is not None:
+                    return crop if at is None or crop.is_along(at) else None
             case Item(owner=owner, key=key) if (frames := _slice_in(key)) is not None:
                 place, (first, last) = frames
                 if self._array(owner) is None:
@@ -341,7 +358,32 @@ class Crops(Computed):
                 named = dict(zip(("dim",), axes, strict=False)) | dict(options)
                 if (crop := self._joined(parts, self.c.function(function), named)) is not None:
                     return crop if at is None or crop.is_along(at) else None
-        return self._of_all(of, at)
+        return self._of_all(of, at) or self._as_another_type(of, at)
+
+    def _as_another_type(self, of: Expression, at: int | None) -> Crop | None:
+        """Items along the first axis that are converted: as some of all those that are converted."""
+        match of:
+            case Call(function=Attribute(owner=inner) as method) if self.own.if_seen(method) is None:
+                again = lambda whole: replace(of, function=replace(method, owner=whole))  # noqa: E731
+            case Call(function=function, arguments=(inner, *rest)):
+                rule = rule_of(self.own.if_seen(function))
+                if rule is None or not converts(rule):
+                    return None
+                again = lambda whole: replace(of, arguments=(whole, *rest))  # noqa: E731
+            case _:
+                return None
+        crop = self.crop(inner, at)
+        if crop is None or crop.of is inner or crop.axis or crop.padded:
+            return None
+        made = again(crop.of)
+        with suppress(UnreadableError):
+            value = self._plain(crop.base_axis).value(made)
+            if isinstance(value, Value) and type(value.sample) is AnyLength and value.sample.axis == 0:
+                method = made.function if isinstance(made.function, Attribute) else None
+                found = method_of(value.sample.first, method.name) if method and self.own.if_seen(method) is None else None
+                if method is None or found is None or converts(found[1]):
+                    return replace(crop, of=made, ndim=np.ndim(value.sample.first))
+        return None
 
     def _of_all(self, of: Expression, at: int | None) -> Crop | None:
         """All items of an array, or of a sound, along an axis; None: along that by which they differ."""
@@ -387,7 +429,7 @@ class Crops(Computed):
             found.append(crop)
             values.append((crop.start, crop.extent))
         one, other = found
-        if one.of is not other.of or one.axis != other.axis:
+        if one.of != other.of or one.axis != other.axis:
             raise UnreadableError(f"takes one of two arrays: {of}", of)
         both = []
         for ours, theirs in zip(*values, strict=True):
@@ -414,14 +456,25 @@ class Crops(Computed):
         else:
             begin, end = ends[0] or _ZERO, ends[1] or crop.extent
             begin, end = begin._replace(kind="int"), end._replace(kind="int")
+            c.check(["<=", 0, begin.json], ["<=", 0, end.json])
         length = end.value - begin.value if begin.is_constant and end.is_constant else None
         match last:
             case Binary(operator="+", left=left, right=right) if length is None:
                 length = self._added(first, left, right)
+        if end != crop.extent and crop.length is None:
+            end = c.sure(numbers.extreme("min", [end, crop.extent]))
         extent = c.sure(numbers.binary("-", end, begin))
-        c.check(["<=", 0, begin.json], ["<=", begin.json, end.json], ["<=", end.json, crop.extent.json])
+        c.check(["<=", begin.json, end.json], ["<=", end.json, crop.extent.json])
         start = c.sure(numbers.binary("+", crop.start, begin))
         return replace(crop, start=start, extent=extent, length=length)
+
+    def between(self, first: Expression, last: Expression) -> int | None:
+        """How far it is from one number to another, where that is the same for all samples; None for others."""
+        match last:
+            case Binary(operator="+", left=left, right=right):
+                return self._added(first, left, right)
+        ends = [self.c.number(each) for each in (first, last)]
+        return ends[1].value - ends[0].value if all(each.is_constant for each in ends) else None
 
     def _added(self, first: Expression, *parts: Expression) -> int | None:
         """What is added to a number in a sum, where it is the same for all samples; None for another sum."""
@@ -483,6 +536,28 @@ class Crops(Computed):
             raise UnreadableError("joins arrays of several types")
         return self._behind(crop, extents[0], one.item())
 
+    def _set(self, of: Filled) -> Crop | None:
+        """The same of an array of one number, at whose beginning items of another were set; None of what is none."""
+        c = self.c
+        frames = _slice_in(of.key)
+        if frames is None or frames[0] != 0 or not _is_none(frames[1][0]):
+            return None
+        crop = self.crop(of.item, 0)
+        if crop is None:
+            return None
+        before = WindowLeaf(self).value(of.of)
+        if not isinstance(before, Value) or not before.constant or kind_of(before.sample) not in ("array", "tensor"):
+            return None
+        sample = self._plain(crop.base_axis).value(crop.of).sample.first
+        numbers_in = np.unique(np.asarray(before.sample))
+        same = type(before.sample) is type(sample) and before.sample.dtype == sample.dtype and len(numbers_in) == 1
+        if not same or before.sample.shape[1:] != sample.shape[1:]:
+            raise UnreadableError(f"sets items of {of.of} to those of another kind of array", of)
+        c.equal(c.number(frames[1][1])._replace(kind="int"), crop.extent)
+        length = Number(int(before.sample.shape[0]), "int")
+        made = self._behind(crop, numbers.binary("-", length, crop.extent), numbers_in[0].item())
+        return replace(made, length=length.value)
+
     def filled(self, of: Expression) -> tuple[list[Expression | Number], Any] | None:
         """The shape of an array of one number that code makes, and one like it of one item; None for anything else."""
         c = self.c
@@ -516,6 +591,50 @@ class Crops(Computed):
         value = [given.pop("fill_value")] if "fill_value" in given else []
         with suppress(Exception):
             return extents, called((1,), *value, **given)
+        return None
+
+    def runs(self, of: Expression) -> tuple[Number, int, Any] | None:
+        """How often the first of two numbers is in an array that is made of these, one after the other, how many there
+        are together, and an array like it of both once; None of what is none."""
+        c = self.c
+        match of:
+            case Call(function=function, arguments=(Display(items=(one, other)),), options=options) if any(
+                c.function(function) is each for each in _JOINING
+            ):
+                if any(name not in ("dim", "axis") or c.constant(each) != 0 for name, each in options):
+                    return None
+                both = self.filled(one), self.filled(other)
+                if both[0] is None or both[1] is None or any(len(each[0]) != 1 for each in both if each):
+                    return None
+                counts = both[0][0][0], both[1][0][0]
+                sample: Any = c.function(function)([both[0][1], both[1][1]])
+            case Call(function=function, arguments=(Binary(operator="+", left=one, right=other),), options=options):
+                called: Any = c.function(function)
+                pair = self._repeated(one), self._repeated(other)
+                if pair[0] is None or pair[1] is None or not any(called is each for each in _OF_LISTS):
+                    return None
+                named = {name: self._plain().value(each) for name, each in options}
+                if not all(isinstance(each, Value) and each.constant for each in named.values()):
+                    return None
+                counts = pair[0][0], pair[1][0]
+                sample = called([pair[0][1], pair[1][1]], **{name: each.sample for name, each in named.items()})
+            case _:
+                return None
+        first, total = c.number(counts[0]), None
+        match counts[1]:
+            case Binary(operator="-", left=left, right=right) if right == counts[0] and c.number(left).is_constant:
+                total = c.number(left).value
+        return (first, total, sample) if first.kind == "int" and type(total) is int and total > 0 else None
+
+    def _repeated(self, of: Expression) -> tuple[Expression, int] | None:
+        """[number] * count, either way round."""
+        match of:
+            case (
+                Binary(operator="*", left=Display(kind=kind, items=(item,)), right=count)
+                | Binary(operator="*", left=count, right=Display(kind=kind, items=(item,)))
+            ) if kind is list:
+                value = self.c.constant(item)
+                return (count, value) if type(value) is int else None
         return None
 
     def _extents(self, of: Expression) -> list[Expression | Number]:
@@ -562,8 +681,8 @@ class Crops(Computed):
             raise UnreadableError("puts other numbers behind an array")
         extent = c.sure(numbers.binary("+", crop.extent, count))
         reached = numbers.binary("+", crop.start, crop.extent)
-        everything = crop.whole.extent(self, crop.base_axis)
-        c.check(["<=", 0, count.json], ["<=", everything.json, reached.json])
+        left_out = numbers.binary("-", crop.whole.extent(self, crop.base_axis), reached)
+        c.check(["<=", 0, count.json], ["<=", numbers.binary("*", count, left_out).json, 0])
         return replace(crop, extent=extent, length=length, padded=True, fill=fill)
 
     # What samples are given
@@ -671,7 +790,7 @@ class Crops(Computed):
             return c.let(begin.json, "int")
         assert crop.length is not None
         everything = whole.extent(self, crop.base_axis)
-        c.check(["==", crop.extent.json, crop.length], ["<", crop.start.json, everything.json])
+        c.check(["<", crop.start.json, everything.json])
         if not crop.padded:
             end = numbers.binary("+", crop.start, crop.extent)
             c.check(["<=", end.json, everything.json])
@@ -688,6 +807,7 @@ _AXES_MAX = 4
 
 # What makes an array of one number, and what joins two.
 _FILLING = (torch.zeros, torch.ones, torch.full, np.zeros, np.ones, np.full)
+_OF_LISTS = (torch.tensor, torch.LongTensor, np.array)
 _JOINING = (torch.cat, torch.concat, torch.concatenate, np.concatenate)
 
 

@@ -24,6 +24,7 @@ from ...bytecode import (
     Drawn,
     Either,
     Expression,
+    Filled,
     Index,
     Item,
     Name,
@@ -315,6 +316,9 @@ class PartLeaf(WholeLeaf):
 class WindowLeaf(WholeLeaf):
     """A field that is made of such arrays, of parts of them, and of numbers that the script has."""
 
+    # The instructions on the side of a branch that is made; None for none.
+    _side: list[Any] | None = None
+
     def _compiled(self, expression: Expression) -> Any:
         match expression:
             case Drawn(number=number, call=call):
@@ -327,7 +331,14 @@ class WindowLeaf(WholeLeaf):
                 return self._one_of(expression, sides)
             case Item() if (several := self._crops.one_by_one(expression)) is not expression:
                 return self.value(several)
-        if isinstance(expression, Item | Call) or is_data(expression):
+            case Call(function=function) if any(self._crops.c.function(function) is each for each in _RANGES):
+                if (made := self._range(expression)) is not None:
+                    return made
+            case Call() | Item() if (extent := self._crops.varying(expression)) is not None:
+                return self._of_number(extent)
+            case Call() if (runs := self._crops.runs(expression)) is not None:
+                return self._of_runs(*runs)
+        if isinstance(expression, Item | Call | Filled) or is_data(expression):
             crop = self._crops.crop(expression)
             if crop is not None and (crop.length is not None or crop.of is not expression):
                 return self._framed(expression, crop)
@@ -412,7 +423,7 @@ class WindowLeaf(WholeLeaf):
             crop = self._crops.crop(of)
             if crop is not None and crop.length is not None:
                 return self._framed(of, crop)
-        then, otherwise = self._single(of.then), self._single(of.otherwise)
+        then, otherwise = (self._on_side(*each) for each in zip((of.then, of.otherwise), sides, strict=True))
         kind = kind_of(then.sample)
         if kind not in ("array", "tensor") or _form(then.sample) != _form(otherwise.sample):
             raise UnreadableError(f"has one of two values: {of}", of)
@@ -428,15 +439,56 @@ class WindowLeaf(WholeLeaf):
         chosen = self._arithmetic.chosen(torch.where if kind == "tensor" else np.where, condition, then, otherwise)
         return replace(chosen, sample=then.sample)
 
+    def _on_side(self, of: Expression, side: list[Any]) -> Value:
+        """What a value is on one side of a branch: what it goes by has to hold there alone."""
+        known, outer = self._known, self._side
+        self._known, self._side = {**known}, side
+        try:
+            return self._single(of)
+        finally:
+            self._known, self._side = known, outer
+
     def _framed(self, of: Expression, crop: Crop) -> Value:
         if crop.length is None or crop.length < 1:
             raise UnreadableError(f"takes as many frames as there are: {of}", of)
+        self._crops.c.equal(crop.extent, Number(crop.length, "int"))
         value: Value = PartLeaf(self._crops, crop.base_axis, crop.length, crop, self).value(crop.of)
         if crop.padded:
             value = self._filled_behind(of, crop, value)
         # Of a longer one, as torch has it: it may lie in several pieces.
         longer = PartLeaf(self._crops, crop.base_axis, crop.length + 1).value(crop.of).sample
         return replace(value, sample=longer[(slice(None),) * crop.axis + (slice(0, crop.length),)])
+
+    def _range(self, call: Call) -> Value | None:
+        """arange between numbers of the script's that are as far apart for all samples; None for another."""
+        c = self._crops.c
+        called: Any = c.function(call.function)
+        given = dict(zip(("start", "end", "step"), call.arguments, strict=False)) | dict(call.options)
+        given = {"end" if name == "stop" else name: each for name, each in given.items()}
+        if "end" not in given or "start" not in given or not given.keys() <= {"start", "end", "step", "dtype"}:
+            return None
+        if "step" in given and c.constant(given["step"]) != 1:
+            return None
+        if "dtype" in given and c.constant(given["dtype"]) not in (torch.int64, np.int64):
+            return None
+        start, count = c.number(given["start"]), self._crops.between(given["start"], given["end"])
+        if start.kind != "int" or count is None or count < 1:
+            return None
+        if start.is_constant:
+            return Value(called(start.value, start.value + count), constant=True)
+        return self._arithmetic.binary("+", Value(called(count), constant=True), self._of_number(start))
+
+    def _of_runs(self, first: Number, total: int, sample: Any) -> Value:
+        """An array of two numbers, one after the other: so many of the first, and others up to all."""
+        c, library = self._crops.c, torch if kind_of(sample) == "tensor" else np
+        outer, c.into = c.into, c.into if self._side is None else self._side
+        c.check(["<=", 0, first.json], ["<=", first.json, total])
+        c.into = outer
+        places: Any = Value(library.arange(total), constant=True)
+        condition = self._arithmetic.binary("<", places, self._of_number(first))
+        return self._arithmetic.chosen(
+            library.where, condition, Value(sample[0], constant=True), Value(sample[1], constant=True)
+        )
 
     def _filled_behind(self, of: Expression, crop: Crop, value: Value) -> Value:
         """Items of a crop, with those beyond its array's end as they are to be: what is read there are zeros."""
@@ -468,6 +520,9 @@ class WindowLeaf(WholeLeaf):
         spec = NAMES[getattr(torch, items.dtype)], items.shape
         arrays, inputs = (found, ()) if how else ((), tuple((each,) for each in found))
         return Field(*spec, arrays, None, items.dtype, False, (View((number,)),), program, inputs)
+
+
+_RANGES = (torch.arange, np.arange)
 
 
 def _form(sample: Any) -> tuple[Any, ...]:
