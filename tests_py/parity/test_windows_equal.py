@@ -443,9 +443,9 @@ class Masked(Data):
         length = len(row)
         mask = [1] * length + [0] * (self.n - length)
         there = torch.arange(self.n) < len(row)
-        x = np.zeros((self.n,), self.rows[0].dtype)
+        x = np.zeros((self.n,), row.dtype)
         x[:length] = row[:length]
-        tail = np.concatenate([row, np.full(self.n - len(row), 7, dtype=self.rows[0].dtype)])
+        tail = np.concatenate([row, np.full(self.n - len(row), 7, dtype=row.dtype)])
         return torch.tensor(mask), there, torch.from_numpy(x), tail, length
 
 

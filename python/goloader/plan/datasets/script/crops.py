@@ -249,7 +249,7 @@ class Crops(Computed):
         self.c.account(of)
         if crop.is_along(at):
             return crop.extent
-        return Number(np.shape(self._plain(crop.base_axis).value(crop.of).sample.first)[at], "int")
+        return Number(np.shape(self.like(crop))[at], "int")
 
     def varying(self, of: Expression) -> Number | None:
         """How many items of an array there are, where that differs from sample to sample; None for anything else."""
@@ -512,9 +512,13 @@ class Crops(Computed):
             return self._behind(crop, behind, padded[1].item())
         raise UnreadableError(f"pads an array by {ends}", ends)
 
+    def like(self, crop: Crop) -> Any:
+        """An array of which it may be items."""
+        return self._plain(crop.base_axis).value(crop.of).sample.first
+
     def _one(self, crop: Crop) -> Any:
         """One number of the type of its items."""
-        sample = self._plain(crop.base_axis).value(crop.of).sample.first
+        sample = self.like(crop)
         return torch.zeros(1, dtype=sample.dtype) if isinstance(sample, torch.Tensor) else np.zeros(1, sample.dtype)
 
     def _joined(self, parts: tuple[Expression, ...], called: Any, options: dict[str, Expression]) -> Crop | None:
@@ -528,7 +532,7 @@ class Crops(Computed):
         if any(name not in ("dim", "axis") or c.constant(each) != 0 for name, each in options.items()):
             raise UnreadableError("joins arrays along another dimension than the first")
         extents, one = made
-        shape = np.shape(self._plain(crop.base_axis).value(crop.of).sample.first)
+        shape = np.shape(self.like(crop))
         if [c.number(each) for each in extents[1:]] != [Number(each, "int") for each in shape[1:]]:
             raise UnreadableError("joins arrays of other shapes")
         own = self._one(crop)
@@ -548,7 +552,7 @@ class Crops(Computed):
         before = WindowLeaf(self).value(of.of)
         if not isinstance(before, Value) or not before.constant or kind_of(before.sample) not in ("array", "tensor"):
             return None
-        sample = self._plain(crop.base_axis).value(crop.of).sample.first
+        sample = self.like(crop)
         numbers_in = np.unique(np.asarray(before.sample))
         same = type(before.sample) is type(sample) and before.sample.dtype == sample.dtype and len(numbers_in) == 1
         if not same or before.sample.shape[1:] != sample.shape[1:]:
@@ -666,7 +670,7 @@ class Crops(Computed):
         ends = [self.own.if_seen(each) for each in of.key.items]
         if crop is None or ends != [1, None]:
             raise UnreadableError(f"makes an array of the size {of}", of)
-        return tuple(np.shape(self._plain(crop.base_axis).value(crop.of).sample.first)[1:])
+        return tuple(np.shape(self.like(crop))[1:])
 
     def _behind(self, crop: Crop, behind: Expression | Number, fill: float) -> Crop:
         """A crop with a number behind its end, so often."""

@@ -177,6 +177,7 @@ class Whole:
         if ends:
             assert self._spans is not None
             found, reach = self._spans[:, 1] - address, size
+            room = int(found[-1])
         places = max(0, room - reach + size) // size
         return Array(
             address, (places, *rows), (size, *strides), whole.owner, stored, whole.path, whole.offset, whole.direct,
@@ -334,6 +335,8 @@ class WindowLeaf(WholeLeaf):
             case Call(function=function) if any(self._crops.c.function(function) is each for each in _RANGES):
                 if (made := self._range(expression)) is not None:
                     return made
+            case Attribute(owner=owner, name="dtype" | "ndim" as name) if (crop := self._crops.crop(owner)) is not None:
+                return Value(getattr(self._crops.like(crop), name), constant=True)
             case Call() | Item() if (extent := self._crops.varying(expression)) is not None:
                 return self._of_number(extent)
             case Call() if (runs := self._crops.runs(expression)) is not None:
