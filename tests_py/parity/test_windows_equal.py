@@ -423,7 +423,10 @@ class Decisions(Data):
             )
             returns_to_go = torch.from_numpy(traj["returns_to_go"])
             returns_to_go = torch.cat(
-                [returns_to_go, torch.zeros(([padding_len] + list(returns_to_go.shape[1:])), dtype=returns_to_go.dtype)],
+                [
+                    returns_to_go,
+                    torch.zeros(([padding_len] + list(returns_to_go.shape[1:])), dtype=returns_to_go.dtype),
+                ],
                 dim=0,
             )
             timesteps = torch.arange(start=0, end=self.context_len, step=1)

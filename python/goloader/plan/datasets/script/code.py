@@ -636,7 +636,10 @@ def drawn_by(called: Any) -> str | None:
             return "random.random"
         if called in (torch.randint, torch.randperm):
             return f"torch.{called.__name__}"
-        if called in (torch.rand, torch.randn, torch.multinomial) and torch.get_default_dtype() is torch.float32:
+        if (
+            called in (torch.rand, torch.randn, torch.multinomial, torch.bernoulli)
+            and torch.get_default_dtype() is torch.float32
+        ):
             return f"torch.{called.__name__}"
     return None
 

@@ -306,6 +306,16 @@ class Crops(Computed):
         self.c.account(of)
         return tuple(found)
 
+    def chances(self, of: Expression) -> tuple[int, ...] | None:
+        """The shape of a tensor of float32 that is the same for all samples, and from 0 to 1; None for another."""
+        value = WindowLeaf(self).value(of)
+        if not isinstance(value, Value) or not value.constant or kind_of(value.sample) != "tensor":
+            return None
+        if value.sample.dtype != torch.float32 or not bool(((value.sample >= 0) & (value.sample <= 1)).all()):
+            return None
+        self.c.account(of)
+        return tuple(value.sample.shape)
+
     def own_rows(self, shuffle: Call) -> int | None:
         """Of an array of numpy's that was made for its sample, and that nothing else has, how many rows a call puts in
         order; None for another."""
@@ -380,7 +390,9 @@ class Crops(Computed):
             value = self._plain(crop.base_axis).value(made)
             if isinstance(value, Value) and type(value.sample) is AnyLength and value.sample.axis == 0:
                 method = made.function if isinstance(made.function, Attribute) else None
-                found = method_of(value.sample.first, method.name) if method and self.own.if_seen(method) is None else None
+                found = (
+                    method_of(value.sample.first, method.name) if method and self.own.if_seen(method) is None else None
+                )
                 if method is None or found is None or converts(found[1]):
                     return replace(crop, of=made, ndim=np.ndim(value.sample.first))
         return None
@@ -489,7 +501,9 @@ class Crops(Computed):
             return None
         return int(sum(each.value for each in found))
 
-    def _padded(self, whole: Expression, by_numpy: bool, ends: Expression, options: dict[str, Expression]) -> Crop | None:
+    def _padded(
+        self, whole: Expression, by_numpy: bool, ends: Expression, options: dict[str, Expression]
+    ) -> Crop | None:
         """With a number behind its end, as often as there is room; None of what is none."""
         c = self.c
         around = _ends_by_numpy(ends) if by_numpy else _ends_by_torch(ends)
@@ -652,7 +666,10 @@ class Crops(Computed):
                     c.number(of)
                     return [of]
                 return [*self._extents(left), *self._extents(right)]
-            case Call(function=Name() as function, arguments=(inner,), options=()) if c.function(function) in (list, tuple):
+            case Call(function=Name() as function, arguments=(inner,), options=()) if c.function(function) in (
+                list,
+                tuple,
+            ):
                 return self._extents(inner)
             case Item(owner=Attribute(name="shape"), key=Display(kind=kind)) if kind is slice:
                 shape = self.shape(of)

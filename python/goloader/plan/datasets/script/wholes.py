@@ -407,6 +407,10 @@ class WindowLeaf(WholeLeaf):
         )
         if vector.first is not None:
             value = self._arithmetic.viewed(lambda whole: whole[: vector.first], value, (), {})
+        if vector.chances is not None:
+            below = self._arithmetic.binary("<", value, self._single(vector.chances))
+            dtype = Value(torch.float32, constant=True)
+            return self._arithmetic.converted(lambda each, kind: each.to(kind), below, [dtype], {})
         if vector.scale is not None:
             value = self._arithmetic.binary("*", value, self._of_number(vector.scale))
         if vector.shift is not None:
