@@ -223,8 +223,8 @@ class ByChance(Data):
 
 
 CLASSES = [
-    Collated, MaskedTokens, ByChance, Scaled, Shifted, Noisy, Float32, Jittered, Masked, Channels, Flipped, Mixture, Background, Turned, InPlace, Indexed,
-    OneHot, Backwards, Named, Nothing,
+    Collated, MaskedTokens, ByChance, Scaled, Shifted, Noisy, Float32, Jittered, Masked, Channels, Flipped, Mixture,
+    Background, Turned, InPlace, Indexed, OneHot, Backwards, Named, Nothing,
 ]  # fmt: skip
 
 

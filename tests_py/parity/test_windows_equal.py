@@ -1,7 +1,7 @@
 """Random windows and rows of arrays, tensors, maps of files and lists of arrays are in Go what they are in Python: each
 batch, each error, and where the generators stand behind it."""
 
-# ruff: noqa: RET504 - as people write
+# ruff: noqa: RET504, RUF005 - as people write
 
 from __future__ import annotations
 
@@ -336,12 +336,13 @@ def test_what_a_window_does_not_show_is_torchs(made: Any) -> None:
 
 
 class Uneven(Data):
-    """Windows of series that differ in length, at places that were worked out before; in arrays, tensors and records."""
+    """Windows of series that differ in length, at places that were worked out before: arrays, tensors, in records."""
 
     def __init__(self, seed: int = 0, dtype: str = "float32") -> None:
         super().__init__(seed, dtype)
         self.h = 1 + seed % 3
-        self.places = [(k, t) for k, row in enumerate(self.rows) for t in range(0, len(row) - self.T - self.h + 1, 4)]
+        ends = self.T + self.h - 1
+        self.places = [(k, t) for k, row in enumerate(self.rows) for t in range(0, len(row) - ends, 4)]
         self.tplaces = [(k, t) for k, row in enumerate(self.trows) for t in range(0, len(row) - self.T + 1, 5)]
         self.records = [{"x": row, "y": label} for row, label in zip(self.trows, self.labels, strict=True)]
         self.pairs = list(zip(self.rows, self.labels, strict=True))

@@ -45,7 +45,7 @@ def _randint() -> bool:
 def _bernoulli() -> bool:
     chances = torch.arange(100, dtype=torch.float32, device="cpu") / 99
     drawn = torch.rand(100, generator=_seeded(), device="cpu", dtype=torch.float32)
-    return torch.equal(torch.bernoulli(chances, generator=_seeded()), (drawn < chances).float())
+    return bool(torch.equal(torch.bernoulli(chances, generator=_seeded()), (drawn < chances).float()))
 
 
 def _random() -> bool:

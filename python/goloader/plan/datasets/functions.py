@@ -186,7 +186,7 @@ _RULES: list[tuple[Any, Rule]] = [
 ]  # fmt: skip
 
 
-def converts(rule: Rule) -> bool:
+def converts(rule: Rule | None) -> bool:
     """Whether a rule is of what gives the same numbers as another type, or in another kind of container."""
     return rule is _convert
 

@@ -43,7 +43,6 @@ from ...bytecode import (
 )
 from ...rows import Field
 from ..arithmetic import Value, kind_of
-from ..array_files import WavAhead
 from ..bases import Base, like
 from ..computed import AnyLength, Computed, keys_of
 from ..functions import converts, makes_anew, method_of, rule_of
@@ -137,8 +136,8 @@ class Crops(Computed):
     # Arrays
 
     def _array(self, place: Expression, path: _Path = ()) -> Any:
-        """The array, the tensor or the list of these that an expression stands for, or the list of records that have one
-        at a place; None for anything else."""
+        """The array, the tensor or the list of these that an expression stands for, or the list of records that have
+        one at a place; None for anything else."""
         if not isinstance(place, Attribute | Name | Item) or varies(place):
             return None
         value = self.own.if_seen(place)
@@ -256,7 +255,7 @@ class Crops(Computed):
         asked = self._asked(of)
         if asked is None or self._array(asked[0]) is not None:
             return None
-        crop = self.crop(*asked)
+        crop = self.known_crop(*asked)
         return None if crop is None or crop.extent.is_constant else crop.extent
 
     def _extent(self, of: Expression, place: Expression, at: int) -> Number | None:
@@ -338,6 +337,12 @@ class Crops(Computed):
             self._known[id(of), at] = of, found, self.c.into
         return found
 
+    def known_crop(self, of: Expression, at: int | None = None) -> Crop | None:
+        """The same; None where that is not known."""
+        with suppress(UnreadableError):
+            return self.crop(of, at)
+        return None
+
     def _crop(self, of: Expression, at: int | None) -> Crop | None:
         match of:
             case Either():
@@ -372,29 +377,28 @@ class Crops(Computed):
 
     def _as_another_type(self, of: Expression, at: int | None) -> Crop | None:
         """Items along the first axis that are converted: as some of all those that are converted."""
+        method: Attribute | None = None
         match of:
-            case Call(function=Attribute(owner=inner) as method) if self.own.if_seen(method) is None:
-                again = lambda whole: replace(of, function=replace(method, owner=whole))  # noqa: E731
-            case Call(function=function, arguments=(inner, *rest)):
-                rule = rule_of(self.own.if_seen(function))
-                if rule is None or not converts(rule):
-                    return None
-                again = lambda whole: replace(of, arguments=(whole, *rest))  # noqa: E731
+            case Call(function=Attribute(owner=inner) as named) if self.own.if_seen(named) is None:
+                method = named
+            case Call(function=function, arguments=(inner, *_)) if converts(rule_of(self.own.if_seen(function))):
+                pass
             case _:
                 return None
         crop = self.crop(inner, at)
         if crop is None or crop.of is inner or crop.axis or crop.padded:
             return None
-        made = again(crop.of)
+        if method is None:
+            made: Expression = replace(of, arguments=(crop.of, *of.arguments[1:]))
+        else:
+            found = method_of(self.like(crop), method.name)
+            if found is None or not converts(found[1]):
+                return None
+            made = replace(of, function=replace(method, owner=crop.of))
         with suppress(UnreadableError):
             value = self._plain(crop.base_axis).value(made)
             if isinstance(value, Value) and type(value.sample) is AnyLength and value.sample.axis == 0:
-                method = made.function if isinstance(made.function, Attribute) else None
-                found = (
-                    method_of(value.sample.first, method.name) if method and self.own.if_seen(method) is None else None
-                )
-                if method is None or found is None or converts(found[1]):
-                    return replace(crop, of=made, ndim=np.ndim(value.sample.first))
+                return replace(crop, of=made)
         return None
 
     def _of_all(self, of: Expression, at: int | None) -> Crop | None:
@@ -461,6 +465,9 @@ class Crops(Computed):
         ends = [None if _is_none(each) else c.number(each) for each in (first, last)]
         if any(each is not None and each.kind not in _ENDS for each in ends):
             raise UnreadableError("takes items by numbers that are no integers")
+        behind = any(each is not None and each.is_constant and each.value < 0 for each in ends)
+        if behind and crop.length is None:
+            raise UnreadableError("takes items from behind of arrays that differ in length")
         if crop.length is not None and all(each is None or each.is_constant for each in ends):
             c.check(["==", crop.extent.json, crop.length])
             low, high, _ = slice(*(each and each.value for each in ends)).indices(crop.length)
@@ -540,11 +547,11 @@ class Crops(Computed):
         c = self.c
         whole, filled = parts
         made = self.filled(filled)
-        crop = None if made is None else self.crop(whole, 0)
-        if made is None or crop is None:
+        crop = None if made is None else self.known_crop(whole, 0)
+        if made is None or crop is None or crop.extent.is_constant or not crop.whole.ends(crop.base_axis):
             return None
         if any(name not in ("dim", "axis") or c.constant(each) != 0 for name, each in options.items()):
-            raise UnreadableError("joins arrays along another dimension than the first")
+            return None
         extents, one = made
         shape = np.shape(self.like(crop))
         if [c.number(each) for each in extents[1:]] != [Number(each, "int") for each in shape[1:]]:
@@ -560,8 +567,8 @@ class Crops(Computed):
         frames = _slice_in(of.key)
         if frames is None or frames[0] != 0 or not _is_none(frames[1][0]):
             return None
-        crop = self.crop(of.item, 0)
-        if crop is None:
+        crop = self.known_crop(of.item, 0)
+        if crop is None or crop.extent.is_constant or not crop.whole.ends(crop.base_axis):
             return None
         before = WindowLeaf(self).value(of.of)
         if not isinstance(before, Value) or not before.constant or kind_of(before.sample) not in ("array", "tensor"):
@@ -570,7 +577,7 @@ class Crops(Computed):
         numbers_in = np.unique(np.asarray(before.sample))
         same = type(before.sample) is type(sample) and before.sample.dtype == sample.dtype and len(numbers_in) == 1
         if not same or before.sample.shape[1:] != sample.shape[1:]:
-            raise UnreadableError(f"sets items of {of.of} to those of another kind of array", of)
+            return None
         c.equal(c.number(frames[1][1])._replace(kind="int"), crop.extent)
         length = Number(int(before.sample.shape[0]), "int")
         made = self._behind(crop, numbers.binary("-", length, crop.extent), numbers_in[0].item())
@@ -585,21 +592,21 @@ class Crops(Computed):
         names: tuple[str, ...] = ("size", "fill_value") if called in (torch.full, np.full) else ("size",)
         if not any(called is each for each in _FILLING):
             return None
-        arguments, options = list(of.arguments), dict(of.options)
+        arguments: list[Expression] = list(of.arguments)
+        options = dict(of.options)
         if "shape" in options:
             options["size"] = options.pop("shape")
-        several = len(names) == 1 and called in (torch.zeros, torch.ones) and len(arguments) > 1
-        if several:
-            sizes = [Display(tuple, tuple(arguments))]
-        else:
-            if len(arguments) > len(names) + (called not in (torch.zeros, torch.ones, torch.full)):
-                return None
-            options |= dict(zip((*names, "dtype"), arguments, strict=False))
-            sizes = [options.pop("size")] if "size" in options else []
-        if not sizes or not options.keys() <= {"dtype", "fill_value"}:
+        by_extents = called in (torch.zeros, torch.ones) and len(arguments) > 1
+        if by_extents:
+            arguments = [Display(tuple, tuple(arguments))]
+        if len(arguments) > len(names) + (called in (np.zeros, np.ones, np.full)):
+            return None
+        options |= dict(zip((*names, "dtype"), arguments, strict=False))
+        size = options.pop("size", None)
+        if size is None or not options.keys() <= {"dtype", "fill_value"}:
             return None
         try:
-            extents = self._extents(sizes[0])
+            extents = self._extents(size)
             constants = {name: WindowLeaf(self).value(each) for name, each in options.items()}
         except UnreadableError:
             return None

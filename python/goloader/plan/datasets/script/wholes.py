@@ -7,8 +7,8 @@ the bytes of an item, or of a frame.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 import math
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -335,7 +335,9 @@ class WindowLeaf(WholeLeaf):
             case Call(function=function) if any(self._crops.c.function(function) is each for each in _RANGES):
                 if (made := self._range(expression)) is not None:
                     return made
-            case Attribute(owner=owner, name="dtype" | "ndim" as name) if (crop := self._crops.crop(owner)) is not None:
+            case Attribute(owner=owner, name="dtype" | "ndim" as name) if (
+                crop := self._crops.known_crop(owner)
+            ) is not None:
                 return Value(getattr(self._crops.like(crop), name), constant=True)
             case Call() | Item() if (extent := self._crops.varying(expression)) is not None:
                 return self._of_number(extent)
@@ -409,8 +411,7 @@ class WindowLeaf(WholeLeaf):
             value = self._arithmetic.viewed(lambda whole: whole[: vector.first], value, (), {})
         if vector.chances is not None:
             below = self._arithmetic.binary("<", value, self._single(vector.chances))
-            dtype = Value(torch.float32, constant=True)
-            return self._arithmetic.converted(lambda each, kind: each.to(kind), below, [dtype], {})
+            return self._arithmetic.converted(lambda each: each.float(), below, [], {})
         if vector.scale is not None:
             value = self._arithmetic.binary("*", value, self._of_number(vector.scale))
         if vector.shift is not None:
@@ -474,11 +475,14 @@ class WindowLeaf(WholeLeaf):
         given = {"end" if name == "stop" else name: each for name, each in given.items()}
         if "end" not in given or "start" not in given or not given.keys() <= {"start", "end", "step", "dtype"}:
             return None
-        if "step" in given and c.constant(given["step"]) != 1:
+        if "step" in given and self._crops.own.if_seen(given["step"]) != 1:
             return None
-        if "dtype" in given and c.constant(given["dtype"]) not in (torch.int64, np.int64):
+        if "dtype" in given and self._crops.own.if_seen(given["dtype"]) is not torch.int64:
             return None
-        start, count = c.number(given["start"]), self._crops.between(given["start"], given["end"])
+        try:
+            start, count = c.number(given["start"]), self._crops.between(given["start"], given["end"])
+        except UnreadableError:
+            return None
         if start.kind != "int" or count is None or count < 1:
             return None
         if start.is_constant:
@@ -506,7 +510,8 @@ class WindowLeaf(WholeLeaf):
             return value
         c, library = self._crops.c, torch if kind_of(value.sample) == "tensor" else np
         there = c.sure(numbers.binary("-", crop.whole.extent(self._crops, crop.base_axis), crop.start))
-        places = np.arange(crop.length).reshape(-1, *(1 for _ in kept.shape[crop.axis + 1 :]))
+        assert crop.length is not None
+        places: Any = np.arange(crop.length).reshape(-1, *(1 for _ in kept.shape[crop.axis + 1 :]))
         fill: Any = np.full((), crop.fill, kept.dtype)
         if library is torch:
             places, fill = torch.from_numpy(places), torch.from_numpy(fill)
