@@ -796,6 +796,8 @@ class Crops(Computed):
             item = self.c.drawn.get(part.number) if isinstance(part, Drawn) else part
             if isinstance(item, Vector):
                 return True
+            if isinstance(item, Item) and varies(item.key) and self._array(item.owner) is not None:
+                return True
             if isinstance(item, Item | Part) and self._place_of(item) is not None:
                 return True
         return False
