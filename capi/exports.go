@@ -236,7 +236,9 @@ func arrayFields(p plan.Source, from *C.gl_source, files *containers) ([]array.F
 				}
 				each.File, each.Offset = file, int64(a.offset)
 			}
-			each.Ends = p.Kind == plan.Scripted && a.files != nil
+			if p.Kind == plan.Scripted && a.files != nil {
+				each.Ends, _ = each.File.(array.Ending)
+			}
 			made[i].Arrays = append(made[i].Arrays, each)
 		}
 	}
@@ -396,6 +398,9 @@ func arrayOf(a C.gl_array, row tensor.Shape) array.Array {
 	}
 	if a.lengths != nil && a.count >= 0 {
 		made.Lengths = unsafe.Slice((*int64)(a.lengths), int(a.count))
+	}
+	if a.ends != nil && a.nends >= 0 {
+		made.Ends = array.EndList(unsafe.Slice((*int64)(a.ends), int(a.nends)))
 	}
 	return made
 }

@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /* Major in the high 16 bits: another major is another ABI.  Minor in the low: additions. */
-#define GL_ABI_VERSION 0x00160001u
+#define GL_ABI_VERSION 0x00170000u
 
 typedef int32_t gl_status;
 enum {
@@ -125,6 +125,10 @@ typedef struct gl_array {
     /* Where rows differ in length (a ragged field of the plan): of each, in items, which lie one after the other. */
     const int64_t *lengths;
     int64_t bytes; /* that there are from data on, if there are begins: a row beyond them is refused.  Not of a file */
+    /* NULL, or of rows that a script names in arrays in memory, which do not overlap: where each of these ends, in bytes
+     * from data on, ascending.  A row goes no further than the array in which it begins: zeros are behind it. */
+    const int64_t *ends;
+    int64_t nends;
     /* NULL, or how the file's bytes are found: rows, offset and strides are then of the array as if it lay in one piece. */
     const gl_chunks *chunks;
     const gl_column *column; /* NULL, or the same of a column, whose first file is the array's path */

@@ -548,6 +548,8 @@ def _arrays(arrays: Sequence[Array]) -> ctypes.Array[_native.Array]:
         slot.data, slot.count, slot.bytes = array.address or None, len(array), array.bytes
         slot.begins = None if array.begins is None else array.begins.ctypes.data
         slot.lengths = None if array.lengths is None else array.lengths.ctypes.data
+        if array.ends is not None:
+            slot.ends, slot.nends = array.ends.ctypes.data, len(array.ends)
         if array.path is not None:
             slot.path, slot.offset, slot.direct = os.fsencode(array.path), array.offset, array.direct
         if array.chunks is not None:

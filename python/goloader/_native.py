@@ -34,7 +34,7 @@ from . import _cores, _library
 from ._errors import BY_STATUS, CoreError, ForkedError, LibraryError
 from .adapters import pillow
 
-ABI_MAJOR = 22
+ABI_MAJOR = 23
 LIBRARY = Path(__file__).parent / "lib" / "libgoloader.so"
 
 OK, EMPTY, ASK, IDLE, LEFT, END = 0, 1, 2, 3, 4, 5
@@ -71,7 +71,8 @@ class Array(Structure):
     _fields_ = [
         ("data", c_void_p), ("count", c_int64), ("stride", c_int64 * 8), ("path", c_char_p), ("offset", c_int64),
         ("direct", c_int32), ("counts", c_int32), ("begins", c_void_p), ("lengths", c_void_p), ("bytes", c_int64),
-        ("chunks", POINTER(Chunks)), ("column", POINTER(Column)), ("files", POINTER(ArrayFiles)),
+        ("ends", c_void_p), ("nends", c_int64), ("chunks", POINTER(Chunks)), ("column", POINTER(Column)),
+        ("files", POINTER(ArrayFiles)),
     ]  # fmt: skip
 
 

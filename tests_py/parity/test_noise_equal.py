@@ -163,9 +163,68 @@ class Nothing(Data):
         return np.random.rand(4), torch.rand(3, 2), np.random.uniform(1, 2, (2,)), self.labels[index]
 
 
+class Tokens(Data):
+    """Rows of tokens for the masks of language models."""
+
+    def __init__(self, seed: int = 0, dtype: str = "float32") -> None:
+        super().__init__(seed, dtype)
+        self.tokens = torch.from_numpy(np.random.default_rng(seed).integers(0, 90, (self.count, 12 + 9 * seed)))
+
+
+class Collated(Tokens):
+    """As transformers' collator masks."""
+
+    def __getitem__(self, index: int) -> Any:
+        inputs = self.tokens[index].clone()
+        labels = inputs.clone()
+        masked = torch.bernoulli(torch.full(labels.shape, 0.15)).bool()
+        labels[~masked] = -100
+        replaced = torch.bernoulli(torch.full(labels.shape, 0.8)).bool() & masked
+        inputs[replaced] = 3
+        other = torch.bernoulli(torch.full(labels.shape, 0.5)).bool() & masked & ~replaced
+        words = torch.randint(100, labels.shape, dtype=torch.long)
+        inputs[other] = words[other]
+        return inputs, labels
+
+
+class MaskedTokens(Tokens):
+    """But for those that are special."""
+
+    def __getitem__(self, index: int) -> Any:
+        inputs = self.tokens[index]
+        drawn = torch.rand(inputs.shape)
+        mask = (drawn < 0.15) * (inputs != 1) * (inputs != 2)
+        labels = inputs.masked_fill(~mask, -100)
+        return {
+            "inputs": torch.masked_fill(inputs, mask, 3),
+            "labels": labels,
+            "mask": mask,
+            "any": mask + (inputs < 5),
+        }
+
+
+class Bernoulli(Data):
+    """Of none, of all, and of a chance each."""
+
+    def __getitem__(self, index: int) -> Any:
+        x = self.flat[index]
+        kept = torch.bernoulli(torch.arange(len(x)) / (len(x) - 1))
+        return (
+            torch.bernoulli(torch.zeros(3)),
+            torch.bernoulli(torch.ones(2, 2)),
+            kept * torch.bernoulli(kept * 0 + 0.5),
+        )
+
+
+class ByChance(Data):
+    def __getitem__(self, index: int) -> Any:
+        x = torch.from_numpy(self.flat[index])
+        return x * torch.bernoulli(torch.full((len(x),), 0.7)), random.random()
+
+
 CLASSES = [
-    Scaled, Shifted, Noisy, Float32, Jittered, Masked, Channels, Flipped, Mixture, Background, Turned, InPlace, Indexed,
-    OneHot, Backwards, Named, Nothing,
+    Collated, MaskedTokens, ByChance, Scaled, Shifted, Noisy, Float32, Jittered, Masked, Channels, Flipped, Mixture,
+    Background, Turned, InPlace, Indexed, OneHot, Backwards, Named, Nothing,
 ]  # fmt: skip
 
 
@@ -187,6 +246,10 @@ def test_batches_are_gos() -> None:
         loader = goloader.DataLoader(made(), batch_size=COUNT, num_workers=1)
         list(loader)
         assert [row for row in loader.explain().rows if row.stage == "so far" and row.where == "Go"], made
+
+
+def test_chances_that_are_drawn_are_pythons() -> None:
+    check(Bernoulli(), native=False, workers=(0, 1))
 
 
 class Many(Data):
@@ -452,6 +515,9 @@ _TENSORS = [
     "y = x\n    y -= 1",
     "x = x.double() * np.random.normal(0, 1)",
     "x = torch.clamp(x, min=-{n})",
+    "x = x.masked_fill((torch.rand(x.shape) < 0.4) * (x > 0), {n})",
+    "x = x * torch.bernoulli(torch.full(x.shape, 0.6))",
+    "m = torch.bernoulli(torch.full((len(x),), 0.3)).bool() | (x < 0)\n    x = x.masked_fill(m + (x > 1), -{n})",
     "s = torch.rand(1).item()\n    y = self.flat[random.randrange(COUNT)]\n    x = s * x + torch.tensor(y)",
 ]
 

@@ -1,7 +1,7 @@
 """Random windows and rows of arrays, tensors, maps of files and lists of arrays are in Go what they are in Python: each
 batch, each error, and where the generators stand behind it."""
 
-# ruff: noqa: RET504 - as people write
+# ruff: noqa: RET504, RUF005 - as people write
 
 from __future__ import annotations
 
@@ -312,12 +312,206 @@ class Backwards(Data):
         return self.series[start : start + self.T].copy()
 
 
-@pytest.mark.parametrize("made", [Viewed, Mean, Either, Together, Padded, Backwards])
+class Scaled(Data):
+    """Zeros are behind what goes by all of a row."""
+
+    def __getitem__(self, index: int) -> Any:
+        row = torch.from_numpy(self.rows[index])
+        row = row / row.max()
+        return F.pad(row, (0, 100 - len(row)))
+
+
+class Before(Data):
+    def __getitem__(self, index: int) -> Any:
+        row = torch.from_numpy(self.rows[index])
+        return F.pad(row, (100 - len(row), 0))
+
+
+@pytest.mark.parametrize("made", [Viewed, Mean, Scaled, Before, Backwards])
 def test_what_a_window_does_not_show_is_torchs(made: Any) -> None:
     dataset = made()
     native = goloader.DataLoader(dataset, batch_size=4, num_workers=1).explain().native
     assert not native
     check(dataset, native=native, workers=(0, 1))
+
+
+class Uneven(Data):
+    """Windows of series that differ in length, at places that were worked out before: arrays, tensors, in records."""
+
+    def __init__(self, seed: int = 0, dtype: str = "float32") -> None:
+        super().__init__(seed, dtype)
+        self.h = 1 + seed % 3
+        ends = self.T + self.h - 1
+        self.places = [(k, t) for k, row in enumerate(self.rows) for t in range(0, len(row) - ends, 4)]
+        self.tplaces = [(k, t) for k, row in enumerate(self.trows) for t in range(0, len(row) - self.T + 1, 5)]
+        self.records = [{"x": row, "y": label} for row, label in zip(self.trows, self.labels, strict=True)]
+        self.pairs = list(zip(self.rows, self.labels, strict=True))
+
+    def __len__(self) -> int:
+        return min(len(self.places), len(self.tplaces))
+
+    def __getitem__(self, index: int) -> Any:
+        k, t = self.places[index]
+        row = self.rows[k]
+        x, y = row[t : t + self.T], row[t + self.T : t + self.T + self.h]
+        n, u = self.tplaces[index]
+        record = self.records[n]
+        other, _ = self.pairs[k]
+        return torch.from_numpy(x), torch.tensor(y), record["x"][u : u + self.T], record["y"], other[t : t + self.T]
+
+
+class OneOfTwo(Data):
+    """By a label, a number of the data, and whether a list is empty."""
+
+    def __init__(self, seed: int = 0, dtype: str = "float32") -> None:
+        super().__init__(seed, dtype)
+        self.scores = (np.random.default_rng(seed).random(self.count)).tolist()
+        self.words = [[1] * (n % 3) for n in range(self.count)]
+
+    def __getitem__(self, index: int) -> Any:
+        x = torch.from_numpy(self.flat[index])
+        if self.labels[index] == 1:
+            x = x * 2
+        elif self.scores[index] > 0.5:
+            x = x + 1
+        if len(self.words[index]) == 0:
+            return x + x, 0
+        return x, 1
+
+
+class CropOrPad(Data):
+    n = 50
+
+    def __getitem__(self, index: int) -> Any:
+        row, tensor = self.rows[index], self.trows[index]
+        if len(row) > self.n:
+            row = row[: self.n]
+        elif len(row) < self.n:
+            row = np.pad(row, (0, self.n - len(row)))
+        if tensor.size(0) >= self.n:
+            start = random.randint(0, tensor.size(0) - self.n)
+            tensor = tensor[start : start + self.n]
+        else:
+            tensor = F.pad(tensor, (0, 0, 0, self.n - tensor.size(0)), value=3)
+        return row, tensor, self.labels[index]
+
+
+class Decisions(Data):
+    """As decision transformers have it."""
+
+    context_len = 40
+
+    def __init__(self, seed: int = 0, dtype: str = "float32") -> None:
+        super().__init__(seed, dtype)
+        self.trajectories = [
+            {"observations": row.numpy(), "returns_to_go": row[:, 0].clone().numpy()} for row in self.trows
+        ]
+
+    def __getitem__(self, idx: int) -> Any:
+        traj = self.trajectories[idx]
+        traj_len = traj["observations"].shape[0]
+        if traj_len >= self.context_len:
+            si = random.randint(0, traj_len - self.context_len)
+            states = torch.from_numpy(traj["observations"][si : si + self.context_len])
+            returns_to_go = torch.from_numpy(traj["returns_to_go"][si : si + self.context_len])
+            timesteps = torch.arange(start=si, end=si + self.context_len, step=1)
+            traj_mask = torch.ones(self.context_len, dtype=torch.long)
+        else:
+            padding_len = self.context_len - traj_len
+            states = torch.from_numpy(traj["observations"])
+            states = torch.cat(
+                [states, torch.zeros(([padding_len] + list(states.shape[1:])), dtype=states.dtype)], dim=0
+            )
+            returns_to_go = torch.from_numpy(traj["returns_to_go"])
+            returns_to_go = torch.cat(
+                [
+                    returns_to_go,
+                    torch.zeros(([padding_len] + list(returns_to_go.shape[1:])), dtype=returns_to_go.dtype),
+                ],
+                dim=0,
+            )
+            timesteps = torch.arange(start=0, end=self.context_len, step=1)
+            traj_mask = torch.cat(
+                [torch.ones(traj_len, dtype=torch.long), torch.zeros(padding_len, dtype=torch.long)], dim=0
+            )
+        return timesteps, states, returns_to_go, traj_mask
+
+
+class Masked(Data):
+    """What is there of rows that are cut, or have others behind."""
+
+    n = 45
+
+    def __getitem__(self, index: int) -> Any:
+        row = self.rows[index][: self.n]
+        length = len(row)
+        mask = [1] * length + [0] * (self.n - length)
+        there = torch.arange(self.n) < len(row)
+        x = np.zeros((self.n,), row.dtype)
+        x[:length] = row[:length]
+        tail = np.concatenate([row, np.full(self.n - len(row), 7, dtype=row.dtype)])
+        return torch.tensor(mask), there, torch.from_numpy(x), tail, length
+
+
+CHOOSING = [Uneven, OneOfTwo, CropOrPad, Decisions, Masked]
+
+
+@pytest.mark.parametrize("made", CHOOSING)
+@pytest.mark.parametrize("dtype", ["float32", "int64", "uint8"])
+@pytest.mark.parametrize("seed", range(3))
+def test_what_goes_by_lengths_and_labels(made: Any, dtype: str, seed: int) -> None:
+    dataset = made(seed, dtype)
+    check(dataset, workers=(0, 2))
+
+
+@pytest.mark.parametrize("made", CHOOSING)
+def test_these_batches_are_gos(made: Any) -> None:
+    loader = goloader.DataLoader(made(7), batch_size=1, num_workers=1)
+    list(loader)
+    (row,) = [row for row in loader.explain().rows if row.stage == "so far"]
+    assert row.where == "Go"
+    assert f"{len(loader)} batches" in row.what, loader.explain()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_crops_and_zeros_of_any_length(seed: int) -> None:
+    """Of none, and of as many as there are; of arrays that lie in one another nothing is put behind."""
+    draw = random.Random(seed)
+    made = draw.choice([CropOrPad, Decisions, Masked])
+    dataset = made(seed, draw.choice(["float32", "float64", "int16"]))
+    made_of = dataset.rows
+    for n in range(COUNT):
+        made_of[n] = made_of[n][: draw.choice([0, 1, 2, 30, 90])] if draw.random() < 0.4 else made_of[n]
+    if draw.random() < 0.3:
+        whole = np.concatenate(made_of)
+        dataset.rows = [whole[n : n + 20 + 3 * n] for n in range(COUNT)]
+    dataset.n = dataset.context_len = draw.choice([1, 2, 20, 41, 60, 120])
+    native = goloader.DataLoader(dataset, batch_size=4, num_workers=1).explain().native
+    check(dataset, native=native, workers=(0, 2))
+
+
+class Replaced(CropOrPad):
+    """Another array in a list, while batches are made."""
+
+    def __getitem__(self, index: int) -> Any:
+        return self.rows[index][: self.T], F.pad(self.trows[index], (0, 0, 0, 100 - len(self.trows[index])))
+
+
+def test_arrays_of_lists_that_are_replaced_in_an_epoch() -> None:
+    def batches(kind: Any) -> Any:
+        dataset = Replaced(3)
+        made = []
+        for _ in range(2):
+            for n, batch in enumerate(kind(dataset, batch_size=3)):
+                made.append(twins.bits(batch))
+                if n == 2:
+                    dataset.rows[15] = dataset.rows[2] * 2
+                    dataset.trows[16] = dataset.trows[3].clone()
+                if n == 5:
+                    dataset.rows[20][:] = 4
+        return made
+
+    assert batches(goloader.DataLoader) == batches(torch.utils.data.DataLoader)
 
 
 @pytest.mark.slow  # many seconds

@@ -32,14 +32,23 @@ type Array struct {
 	Lengths []int64 // of each row, in items of Field.Row; nil unless the field is ragged
 	Bytes   int64   // that there are from Data on, for rows that have Begins
 	Counts  bool    // no memory: row i is the number i, int64
-	// Ends says that File is an Ending, and that a row goes no further than its array there: zeros are behind it.
-	Ends bool
+	// Ends says that a row goes no further than the array in which it begins: zeros are behind it. nil if none does so.
+	Ends Ending
 }
 
-// Ending is a file in which arrays lie one after the other.
+// Ending is what arrays lie in, in a file or in memory.
 type Ending interface {
 	// End is where the array ends in which a byte is.
 	End(at int64) int64
+}
+
+// EndList are the ends of arrays in memory, in bytes from Array.Data on, which ascend. None of the arrays is in another.
+type EndList []int64
+
+// End implements Ending.
+func (e EndList) End(at int64) int64 {
+	n, _ := slices.BinarySearch(e, at+1)
+	return e[n]
 }
 
 // Field is where one field's rows are: in arrays, counted one after the other.
@@ -161,9 +170,14 @@ func newField(samples int, f Field) (field, error) {
 				return field{}, fmt.Errorf("array %d: %w", i, err)
 			}
 		}
-		if a.Ends {
-			if p.ends, _ = a.File.(Ending); p.ends == nil || f.Ragged || a.Begins != nil || len(p.dims) > 0 || p.stride < 1 {
-				return field{}, fmt.Errorf("array %d: rows that end with an array in a file, but lie in another way", i)
+		if a.Ends != nil {
+			if p.ends = a.Ends; f.Ragged || a.Begins != nil || a.Counts || len(p.dims) > 0 || p.stride < 1 {
+				return field{}, fmt.Errorf("array %d: rows that end with an array, but lie in another way", i)
+			}
+			if last, inMemory := a.Ends.(EndList); inMemory {
+				if !slices.IsSorted(last) || a.Rows > 0 && (len(last) == 0 || last[len(last)-1] <= int64(a.Rows-1)*int64(p.stride)) {
+					return field{}, fmt.Errorf("array %d: %d rows in arrays that end before them", i, a.Rows)
+				}
 			}
 		} else if err := made.holds(a, &p); err != nil {
 			return field{}, fmt.Errorf("array %d: %w", i, err)
@@ -396,13 +410,13 @@ func (f *field) gather(ctx context.Context, samples []int64, dst []byte) error {
 		}
 		n, into := 1, dst[k*f.bytes:]
 		switch {
+		case p.ends != nil:
+			if err := p.copyUpToEnd(ctx, into[:f.bytes], row-p.first); err != nil {
+				return err
+			}
 		case p.file == nil:
 			n = f.inPiece(p, samples[k:])
 			p.copyRows(unsafe.Add(to, k*f.bytes), f, samples[k:k+n])
-		case p.ends != nil:
-			if err := p.readUpToEnd(ctx, into[:f.bytes], row-p.first); err != nil {
-				return err
-			}
 		case len(p.dims) > 0:
 			if err := p.readScattered(ctx, into[:f.bytes], row-p.first); err != nil {
 				return err
@@ -543,11 +557,15 @@ func (p *piece) read(ctx context.Context, dst []byte, at int64) error {
 	return p.file.Read(ctx, source.Piece{At: at, Into: dst})
 }
 
-// readUpToEnd reads one row up to where its array ends.
-func (p *piece) readUpToEnd(ctx context.Context, dst []byte, row int64) error {
+// copyUpToEnd gives one row up to where its array ends.
+func (p *piece) copyUpToEnd(ctx context.Context, dst []byte, row int64) error {
 	at := p.place(row)
 	n := min(int64(len(dst)), p.ends.End(at)-at)
 	clear(dst[n:])
+	if p.file == nil {
+		copy(dst[:n], unsafe.Slice((*byte)(unsafe.Add(p.data, at)), n))
+		return nil
+	}
 	return p.read(ctx, dst[:n], at)
 }
 

@@ -65,6 +65,8 @@ class Array:
     begins   [rows] int64, bytes from the first item to each row, where they lie anyhow; None: `strides` says it
     lengths  [rows] int64, items of each row, where they differ; `shape` is then that of an item, behind the rows
     bytes    that there are from `address` on, where rows have begins
+    ends     int64, where arrays in memory end that a script reads, in bytes from the first item on, ascending: a
+             row goes no further than the one in which it begins, zeros are behind it; None: rows are whole
     counts   there is no memory: row i is the number i, int64
     chunks   where the array's bytes are in the file, or in files; `offset` is then as if they lay there in one piece
     parts    the same of a column of tables, whose first file `path` is
@@ -82,6 +84,7 @@ class Array:
     begins: NDArray[np.int64] | None = None
     lengths: NDArray[np.int64] | None = None
     bytes: int = 0
+    ends: NDArray[np.int64] | None = None
     counts: bool = False
     chunks: Chunks | None = None
     parts: Parts | None = None

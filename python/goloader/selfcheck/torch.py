@@ -42,6 +42,12 @@ def _randint() -> bool:
     ]
 
 
+def _bernoulli() -> bool:
+    chances = torch.arange(100, dtype=torch.float32, device="cpu") / 99
+    drawn = torch.rand(100, generator=_seeded(), device="cpu", dtype=torch.float32)
+    return bool(torch.equal(torch.bernoulli(chances, generator=_seeded()), (drawn < chances).float()))
+
+
 def _random() -> bool:
     made = torch.empty((), dtype=torch.int64, device="cpu").random_(generator=_seeded())
     return int(made) == (WORDS[0] << 32 | WORDS[1]) % 2**63
@@ -183,6 +189,7 @@ BEHAVIOURS = {
     "torch.generator": Behaviour(_MODULE, "generator's state", _generator),
     "torch.rand": Behaviour(_MODULE, "rand", _rand),
     "torch.randint": Behaviour(_MODULE, "randint", _randint),
+    "torch.bernoulli": Behaviour(_MODULE, "bernoulli", _bernoulli),
     "torch.random": Behaviour(_MODULE, "random_", _random),
     "torch.randperm": golden(_MODULE, "randperm", _permutations, 1378374720),
     "torch.multinomial": golden(_MODULE, "multinomial", _multinomial, 3490800335),

@@ -156,15 +156,15 @@ def _of_code(dataset: Any, *, lists: bool, rows: Lists) -> Node:
             return _computed(own, lists=lists, rows=rows)
     except RefusalError:
         # An error that is raised again by who has it as an argument would keep its frames, and all that they hold.
-        code = _script_code(dataset)
-        if code is None:
+        made = _script(_script_code(dataset))
+        if made is None:
             raise
-        return _scripted(code)
+        return made
     code, refused = None, None
     if "cv2" in sys.modules:  # which may read an image
         try:
             code = _script_code(dataset)
-            if code is not None and code.opens_images:
+            if code.opens_images:
                 return _scripted(code)
         except RefusalError as error:
             refused = error.refusal
@@ -172,14 +172,24 @@ def _of_code(dataset: Any, *, lists: bool, rows: Lists) -> Node:
         return _computed(own, lists=lists, rows=rows)
     except RefusalError:
         if refused is None:
-            code = code or _script_code(dataset)
-            if code is None:
+            made = _script(code or _script_code(dataset))
+            if made is None:
                 raise
-            return _scripted(code)
+            return made
     return granted(refused)  # what it says of images
 
 
 _READERS = {"fromfile", "genfromtxt", "load", "loadtxt"}
+
+
+def _script(code: ScriptCode) -> Node | None:
+    """Code as a script; None of what is none, and does nothing that scripts alone do. Raises RefusalError."""
+    try:
+        return _scripted(code)
+    except RefusalError:
+        if code.does_more:
+            raise
+    return None
 
 
 def _computed(own: OwnCode | ListItems, *, lists: bool, rows: Lists) -> Node:
@@ -195,14 +205,12 @@ def _computed(own: OwnCode | ListItems, *, lists: bool, rows: Lists) -> Node:
     return Computed(own, rows=rows)
 
 
-def _script_code(dataset: Any) -> ScriptCode | None:
-    """What its code says as a script; None where there are no images and no sounds, and nothing is drawn. Raises
-    RefusalError."""
+def _script_code(dataset: Any) -> ScriptCode:
+    """What its code says as a script. Raises RefusalError."""
     if "cv2" in sys.modules:  # whose arrays are looked at as Pillow's images
         with suppress(ImportError):
             import PIL.Image  # noqa: F401
-    code = ScriptCode(dataset)
-    return code if code.opens_images or code.opens_sounds or code.draws else None
+    return ScriptCode(dataset)
 
 
 def _scripted(code: ScriptCode) -> Node:

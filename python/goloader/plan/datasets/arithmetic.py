@@ -164,6 +164,7 @@ class Arithmetic:
         result, common = dtype_of(sample), str(torch.result_type(left.sample, right.sample)).removeprefix("torch.")
         if name == "/":
             common = result
+        name = _BOOLS.get(name, name) if common == "bool" else name
         _check_operator(name, common, result)
         for value in (left, right):
             if value.constant and kind_of(value.sample) == "number" and _is_integer(common):
@@ -181,6 +182,7 @@ class Arithmetic:
         common = result
         if name in COMPARISONS:
             common = dtype_of(self.done(np.add, [left, right]))
+        name = _BOOLS.get(name, name) if common == "bool" else name
         _check_operator(name, common, result)
         samples = (left.sample, right.sample)
         dtypes = {dtype_of(each) for each in samples}
@@ -317,6 +319,18 @@ class Arithmetic:
             self.items(right, dtype, watch=watch, through=watch),
         )
         return self.value(sample, lambda: self.writer.step("where", operands, dtype))
+
+    def filled(self, function: Callable[..., Any], value: Value, mask: Value, item: Value) -> Value:
+        """masked_fill(value, mask, item): one number where the mask says so."""
+        sample = self.done(function, [value, mask, item])
+        if value.constant and mask.constant and item.constant:
+            return Value(sample, constant=True)
+        if not item.constant or kind_of(item.sample) != "number" or kind_of(mask.sample) != "tensor":
+            raise UnreadableError("fills a tensor with more than a number")
+        one = Value(torch.zeros((), dtype=sample.dtype), constant=True)
+        put = self.done(function, [one, Value(torch.tensor(True), constant=True), item])
+        operands = self.items(mask, "bool"), self.writer.constant(put.numpy()), self.items(value, dtype_of(sample))
+        return self.value(sample, lambda: self.writer.step("where", operands, dtype_of(sample)))
 
     def limited(
         self, function: Callable[..., Any], value: Value, limits: Sequence[Value | None], call: Callable[[], Any]
@@ -481,6 +495,9 @@ OPERATORS = {
     "+": "add", "-": "sub", "*": "mul", "/": "div", "//": "floordiv", "%": "mod", "&": "and", "|": "or", "^": "xor",
     "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne",
 }  # fmt: skip
+
+# What arithmetic of bools is.
+_BOOLS = {"*": "&", "+": "|"}
 
 # What warns of arrays that cannot be written, and what takes numbers of its own type alone.
 EXACTLY = (torch.FloatTensor, torch.LongTensor, torch.DoubleTensor, torch.IntTensor)

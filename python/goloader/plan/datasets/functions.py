@@ -77,6 +77,11 @@ def _where(a: Arithmetic, function: Callable[..., Any], values: list[Any], optio
     return a.chosen(function, *_plain(values, options, 3))
 
 
+def _fill(a: Arithmetic, function: Callable[..., Any], values: list[Any], options: dict[str, Any]) -> Value:
+    named = [options[name] for name in ("mask", "value") if name in options]
+    return a.filled(function, *_plain([*values, *named], {}, 3))
+
+
 @_item_by_item
 def _clip(a: Arithmetic, function: Callable[..., Any], values: list[Any], options: dict[str, Any]) -> Value:
     first, *rest = values
@@ -148,6 +153,7 @@ _RULES: list[tuple[Any, Rule]] = [
     *_named(np, "expand_dims squeeze ravel transpose reshape moveaxis swapaxes flip fliplr flipud", _view),
     *_named(torch, "where", _where),
     *_named(np, "where", _where),
+    *_named(torch, "masked_fill", _fill),
     *_named(torch, "clamp clip", _clip),
     *_named(np, "clip", _clip),
     *_named(torch, "cat concat concatenate", _join(False)),
@@ -180,7 +186,7 @@ _RULES: list[tuple[Any, Rule]] = [
 ]  # fmt: skip
 
 
-def converts(rule: Rule) -> bool:
+def converts(rule: Rule | None) -> bool:
     """Whether a rule is of what gives the same numbers as another type, or in another kind of container."""
     return rule is _convert
 
@@ -201,7 +207,7 @@ def makes_anew(own: Code, of: Expression) -> bool:
             return True
         case Call(function=Attribute(name="astype"), arguments=(_,), options=()):
             return True
-        case Call(function=Attribute(name=name)) if name in _REDUCING.split():
+        case Call(function=Attribute(name=name)) if name in ("masked_fill", *_REDUCING.split()):
             return True
         case Call(function=function) if is_filled(own.if_seen(function)):
             return True
@@ -234,6 +240,7 @@ METHODS: dict[tuple[type, str], tuple[Any, Rule]] = {
         (np.ndarray, "clip", _clip),
         (torch.Tensor, "to type float double long int short bool clone contiguous detach cpu numpy item", _convert),
         (torch.Tensor, "view reshape permute transpose t unsqueeze squeeze flatten movedim flip", _view),
+        (torch.Tensor, "masked_fill", _fill),
         (torch.Tensor, "clamp clip", _clip),
         (torch.Tensor, "abs", _unary("abs")),
         (torch.Tensor, "neg", _unary("neg")),

@@ -193,9 +193,10 @@ class ScriptCode(OwnCode):
         return any(reader_of(self.if_seen(each.function)) is not None for each in calls)
 
     @property
-    def draws(self) -> bool:
-        """Whether it draws random numbers."""
-        return _draws(self.reading.evaluated)
+    def does_more(self) -> bool:
+        """Whether it does what scripts alone do: it reads images or sounds, draws random numbers, or branches."""
+        does = any(isinstance(each, Branch | Drawn) for each in self.reading.evaluated)
+        return bool(does or self.opens_images or self.opens_sounds)
 
     def _opened(self, evaluated: Sequence[Any]) -> int:
         count = 0
@@ -595,13 +596,6 @@ ORDERED_MAX = 8
 _INDEX = Constant(operator.index, type(operator.index))
 
 
-def _draws(evaluated: Sequence[Any]) -> bool:
-    return any(
-        _draws((*each.then, *each.otherwise)) if isinstance(each, Branch) else isinstance(each, Drawn)
-        for each in evaluated
-    )
-
-
 def _is_thing(value: Any, depth: int = 0) -> bool:
     """Whether it is something that code calls, or a setting of a library's, or a few of these."""
     if type(value) in (list, tuple):
@@ -642,7 +636,10 @@ def drawn_by(called: Any) -> str | None:
             return "random.random"
         if called in (torch.randint, torch.randperm):
             return f"torch.{called.__name__}"
-        if called in (torch.rand, torch.randn, torch.multinomial) and torch.get_default_dtype() is torch.float32:
+        if (
+            called in (torch.rand, torch.randn, torch.multinomial, torch.bernoulli)
+            and torch.get_default_dtype() is torch.float32
+        ):
             return f"torch.{called.__name__}"
     return None
 

@@ -44,10 +44,10 @@ from ...bytecode import (
 )
 from ...rows import Field
 from ..arithmetic import Value, kind_of
-from ..array_files import WavAhead
 from ..bases import Base, like
 from ..computed import AnyLength, Computed, keys_of
-from ..functions import makes_anew
+from ..functions import converts, makes_anew, method_of, rule_of
+from ..integers import INDEX as THE_INDEX
 from ..sounds import reader_of
 from . import numbers
 from .numbers import Number, Vector
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from .compiler import Compiler
 
 _ZERO = Number(0, "int")
+_NOTHING = Constant(0, int)
 _EVERY = Display(slice, (NONE, NONE))
 # What a slice takes for an end.
 _ENDS = (*numbers.PLACES, "int64")
@@ -74,7 +75,8 @@ class Crop:
     start   the first item
     extent  how many there are, and
     length  the same, where that is known to be a number for all samples
-    padded  beyond the array's end there are zeros
+    padded  beyond the array's end there are others, all of them
+    fill    this number
     """
 
     of: Expression
@@ -86,6 +88,7 @@ class Crop:
     extent: Number
     length: int | None = None
     padded: bool = False
+    fill: float = 0
 
     def is_along(self, axis: int) -> bool:
         return -self.ndim <= axis < self.ndim and axis % self.ndim == self.axis
@@ -133,21 +136,50 @@ class Crops(Computed):
 
     # Arrays
 
-    def _array(self, place: Expression) -> Any:
-        """The array, the tensor or the list of these that an expression stands for; None for anything else."""
+    def _array(self, place: Expression, path: _Path = ()) -> Any:
+        """The array, the tensor or the list of these that an expression stands for, or the list of records that have
+        one at a place; None for anything else."""
         if not isinstance(place, Attribute | Name | Item) or varies(place):
             return None
         value = self.own.if_seen(place)
-        first = value[0] if type(value) in (list, tuple) and value else value
+        listed = type(value) in (list, tuple) and len(value) > 0
+        first = value[0] if listed else value
+        for key, count in path:
+            if not listed or type(first) not in (list, tuple, dict) or (count is not None and len(first) != count):
+                return None
+            if isinstance(first, dict) and count is not None:
+                return None
+            try:
+                first = first[key]
+            except (LookupError, TypeError):
+                return None
         return value if type(first) in _ARRAYS and first.ndim else None
 
-    def whole(self, owner: Expression, key: Expression) -> Whole | None:
-        """The row of an array that an item is; None for what is none. Raises UnreadableError."""
-        if isinstance(key, Display) or not varies(key) or self._array(owner) is None:
+    def _place_of(self, of: Expression) -> tuple[Expression, Expression, _Path] | None:
+        """What an item is taken of, by which key, and where in what is there an array is; None for what is none."""
+        path: _Path = ()
+        while True:
+            match of:
+                case Part(owner=owner, number=number, count=count):
+                    path, of = ((number, count), *path), owner
+                case Item(owner=owner, key=Constant(value=value)):
+                    path, of = ((value, None), *path), owner
+                case Item(owner=owner, key=key) if not isinstance(key, Display) and varies(key):
+                    return None if self._array(owner, path) is None else (owner, key, path)
+                case _:
+                    return None
+
+    def whole(self, of: Expression) -> Whole | None:
+        """The row of an array that an item is, or the array that a record has; None for what is none. Raises
+        UnreadableError."""
+        found = self._place_of(of)
+        if found is None:
             return None
-        base = self._plain_base(owner)
+        owner, key, path = found
+        base = self._plain_base(owner, tuple(each for each, _ in path))
         if isinstance(key, Index):
             self._by_index[id(base)] = base
+            base.reads(THE_INDEX)
         else:
             self._drawn_of.add(id(base))
         return Whole(base, base.first if base.is_list else like(base.array), key)
@@ -156,9 +188,9 @@ class Crops(Computed):
         base = self._plain_base(place)
         return Whole(base, base.array)
 
-    def _plain_base(self, place: Expression) -> Base:
+    def _plain_base(self, place: Expression, path: tuple[Any, ...] = ()) -> Base:
         """Raises UnreadableError for arrays whose items lie in a way that is not taken."""
-        base = self.base(place)
+        base = self.base(place, path)
         array: Any = base.first if base.is_list else base.array
         size = array.itemsize
         strides = base.piece.array.strides
@@ -188,19 +220,25 @@ class Crops(Computed):
 
     # Numbers
 
-    def number(self, of: Expression) -> Number | None:
-        """What code asks of a sound: its extent along an axis, its rate; None for anything else."""
+    def _asked(self, of: Expression) -> tuple[Expression, int] | None:
+        """What code asks for its extent, and along which axis; None for anything else."""
         match of:
             case Call(function=Name() as function, arguments=(whole,), options=()) if self.c.function(function) is len:
-                at: Any = 0
-            case Call(function=Attribute(owner=whole, name="size"), arguments=(axis,), options=()):
+                return whole, 0
+            case (
+                Call(function=Attribute(owner=whole, name="size"), arguments=(axis,), options=())
+                | Item(owner=Attribute(owner=whole, name="shape"), key=axis)
+            ):
                 at = self.c.own.if_seen(axis)
-            case Item(owner=Attribute(owner=whole, name="shape"), key=axis):
-                at = self.c.own.if_seen(axis)
-            case _:
-                return self._constant(of)
-        if type(at) is not int:
-            return None
+                return (whole, at) if type(at) is int else None
+        return None
+
+    def number(self, of: Expression) -> Number | None:
+        """What code asks of a sound: its extent along an axis, its rate; None for anything else."""
+        asked = self._asked(of)
+        if asked is None:
+            return self._constant(of)
+        whole, at = asked
         if self._array(whole) is not None:
             return self._extent(of, whole, at)
         crop = self.crop(whole, at) or self.crop(whole)
@@ -211,7 +249,15 @@ class Crops(Computed):
         self.c.account(of)
         if crop.is_along(at):
             return crop.extent
-        return Number(np.shape(self._plain(crop.base_axis).value(crop.of).sample.first)[at], "int")
+        return Number(np.shape(self.like(crop))[at], "int")
+
+    def varying(self, of: Expression) -> Number | None:
+        """How many items of an array there are, where that differs from sample to sample; None for anything else."""
+        asked = self._asked(of)
+        if asked is None or self._array(asked[0]) is not None:
+            return None
+        crop = self.known_crop(*asked)
+        return None if crop is None or crop.extent.is_constant else crop.extent
 
     def _extent(self, of: Expression, place: Expression, at: int) -> Number | None:
         """How long an array is along an axis, which is to be the same from now on; so is a list's length."""
@@ -260,6 +306,16 @@ class Crops(Computed):
         self.c.account(of)
         return tuple(found)
 
+    def chances(self, of: Expression) -> tuple[int, ...] | None:
+        """The shape of a tensor of float32 that is the same for all samples, and from 0 to 1; None for another."""
+        value = WindowLeaf(self).value(of)
+        if not isinstance(value, Value) or not value.constant or kind_of(value.sample) != "tensor":
+            return None
+        if value.sample.dtype != torch.float32 or not bool(((value.sample >= 0) & (value.sample <= 1)).all()):
+            return None
+        self.c.account(of)
+        return tuple(value.sample.shape)
+
     def own_rows(self, shuffle: Call) -> int | None:
         """Of an array of numpy's that was made for its sample, and that nothing else has, how many rows a call puts in
         order; None for another."""
@@ -282,12 +338,21 @@ class Crops(Computed):
             self._known[id(of), at] = of, found, self.c.into
         return found
 
+    def known_crop(self, of: Expression, at: int | None = None) -> Crop | None:
+        """The same; None where that is not known."""
+        with suppress(UnreadableError):
+            return self.crop(of, at)
+        return None
+
     def _crop(self, of: Expression, at: int | None) -> Crop | None:
         match of:
             case Either():
                 return self._one_of(of, at)
             case Attribute(owner=owner, name="data"):
                 return self.crop(owner, at)
+            case Filled():
+                if (crop := self._set(of)) is not None:
+                    return crop if at is None or crop.is_along(at) else None
             case Item(owner=owner, key=key) if (frames := _slice_in(key)) is not None:
                 place, (first, last) = frames
                 if self._array(owner) is None:
@@ -298,14 +363,44 @@ class Crops(Computed):
                     return self._sliced(crop, first, last)
             case Call(function=function, arguments=(whole, ends, *mode), options=options):
                 called = self.c.function(function)
-                if called is torch.nn.functional.pad or called is np.pad:
-                    crop = self.crop(whole, -1)
-                    names = ("mode",) if called is np.pad else ("mode", "value")
-                    if crop is not None and len(mode) <= len(names):
-                        return self._padded(
-                            crop, called is np.pad, ends, dict(zip(names, mode, strict=False)) | dict(options)
-                        )
-        return self._of_all(of, at)
+                names = ("mode",) if called is np.pad else ("mode", "value")
+                if (called is torch.nn.functional.pad or called is np.pad) and len(mode) <= len(names):
+                    named = dict(zip(names, mode, strict=False)) | dict(options)
+                    if (crop := self._padded(whole, called is np.pad, ends, named)) is not None:
+                        return crop if at is None or crop.is_along(at) else None
+            case Call(function=function, arguments=(Display(items=(_, _) as parts), *axes), options=options) if any(
+                self.c.function(function) is each for each in _JOINING
+            ):
+                named = dict(zip(("dim",), axes, strict=False)) | dict(options)
+                if (crop := self._joined(parts, self.c.function(function), named)) is not None:
+                    return crop if at is None or crop.is_along(at) else None
+        return self._of_all(of, at) or self._as_another_type(of, at)
+
+    def _as_another_type(self, of: Expression, at: int | None) -> Crop | None:
+        """Items along the first axis that are converted: as some of all those that are converted."""
+        method: Attribute | None = None
+        match of:
+            case Call(function=Attribute(owner=inner) as named) if self.own.if_seen(named) is None:
+                method = named
+            case Call(function=function, arguments=(inner, *_)) if converts(rule_of(self.own.if_seen(function))):
+                pass
+            case _:
+                return None
+        crop = self.crop(inner, at)
+        if crop is None or crop.of is inner or crop.axis or crop.padded:
+            return None
+        if method is None:
+            made: Expression = replace(of, arguments=(crop.of, *of.arguments[1:]))
+        else:
+            found = method_of(self.like(crop), method.name)
+            if found is None or not converts(found[1]):
+                return None
+            made = replace(of, function=replace(method, owner=crop.of))
+        with suppress(UnreadableError):
+            value = self._plain(crop.base_axis).value(made)
+            if isinstance(value, Value) and type(value.sample) is AnyLength and value.sample.axis == 0:
+                return replace(crop, of=made)
+        return None
 
     def _of_all(self, of: Expression, at: int | None) -> Crop | None:
         """All items of an array, or of a sound, along an axis; None: along that by which they differ."""
@@ -351,7 +446,7 @@ class Crops(Computed):
             found.append(crop)
             values.append((crop.start, crop.extent))
         one, other = found
-        if one.of is not other.of or one.axis != other.axis:
+        if one.of != other.of or one.axis != other.axis:
             raise UnreadableError(f"takes one of two arrays: {of}", of)
         both = []
         for ours, theirs in zip(*values, strict=True):
@@ -359,7 +454,11 @@ class Crops(Computed):
             both.append(ours if same else c.on_sides(sides, ours, theirs))
         lengths = {each.length for each in found} - {None}
         length = lengths.pop() if len(lengths) == 1 else None
-        return replace(one, start=both[0], extent=both[1], length=length, padded=one.padded or other.padded)
+        fills = {each.fill for each in found if each.padded} or {0}
+        if len({*map(repr, fills)}) > 1:
+            raise UnreadableError(f"puts one of two numbers behind an array: {of}", of)
+        padded = one.padded or other.padded
+        return replace(one, start=both[0], extent=both[1], length=length, padded=padded, fill=fills.pop())
 
     def _sliced(self, crop: Crop, first: Expression, last: Expression) -> Crop:
         """Items from one up to another, which are in it."""
@@ -367,6 +466,9 @@ class Crops(Computed):
         ends = [None if _is_none(each) else c.number(each) for each in (first, last)]
         if any(each is not None and each.kind not in _ENDS for each in ends):
             raise UnreadableError("takes items by numbers that are no integers")
+        behind = any(each is not None and each.is_constant and each.value < 0 for each in ends)
+        if behind and crop.length is None:
+            raise UnreadableError("takes items from behind of arrays that differ in length")
         if crop.length is not None and all(each is None or each.is_constant for each in ends):
             c.check(["==", crop.extent.json, crop.length])
             low, high, _ = slice(*(each and each.value for each in ends)).indices(crop.length)
@@ -374,14 +476,25 @@ class Crops(Computed):
         else:
             begin, end = ends[0] or _ZERO, ends[1] or crop.extent
             begin, end = begin._replace(kind="int"), end._replace(kind="int")
+            c.check(["<=", 0, begin.json], ["<=", 0, end.json])
         length = end.value - begin.value if begin.is_constant and end.is_constant else None
         match last:
             case Binary(operator="+", left=left, right=right) if length is None:
                 length = self._added(first, left, right)
+        if end != crop.extent and crop.length is None:
+            end = c.sure(numbers.extreme("min", [end, crop.extent]))
         extent = c.sure(numbers.binary("-", end, begin))
-        c.check(["<=", 0, begin.json], ["<=", begin.json, end.json], ["<=", end.json, crop.extent.json])
+        c.check(["<=", begin.json, end.json], ["<=", end.json, crop.extent.json])
         start = c.sure(numbers.binary("+", crop.start, begin))
         return replace(crop, start=start, extent=extent, length=length)
+
+    def between(self, first: Expression, last: Expression) -> int | None:
+        """How far it is from one number to another, where that is the same for all samples; None for others."""
+        match last:
+            case Binary(operator="+", left=left, right=right):
+                return self._added(first, left, right)
+        ends = [self.c.number(each) for each in (first, last)]
+        return ends[1].value - ends[0].value if all(each.is_constant for each in ends) else None
 
     def _added(self, first: Expression, *parts: Expression) -> int | None:
         """What is added to a number in a sum, where it is the same for all samples; None for another sum."""
@@ -396,31 +509,210 @@ class Crops(Computed):
             return None
         return int(sum(each.value for each in found))
 
-    def _padded(self, crop: Crop, by_numpy: bool, ends: Expression, options: dict[str, Expression]) -> Crop:
-        """With zeros behind its end."""
+    def _padded(
+        self, whole: Expression, by_numpy: bool, ends: Expression, options: dict[str, Expression]
+    ) -> Crop | None:
+        """With a number behind its end, as often as there is room; None of what is none."""
         c = self.c
-        shape = np.shape(self._plain(crop.base_axis).value(crop.of).sample.first)
+        around = _ends_by_numpy(ends) if by_numpy else _ends_by_torch(ends)
+        if around is None:
+            return None
+        moved = [axis for axis, each in around.items() if not all(map(_is_zero, each))]
+        crop = self.crop(whole, moved[0]) if len(moved) == 1 else None
+        if crop is None:
+            return None
+        before, behind = around[moved[0]]
         given = {name: c.constant(each) for name, each in options.items()}
         mode, value = given.pop("mode", "constant"), given.pop("constant_values" if by_numpy else "value", 0)
-        zeros = mode == "constant" and (repr(value) in ("0", "0.0") or (value is None and not by_numpy))
-        if given or not zeros or not isinstance(ends, Display) or len(ends.items) != 2:
-            raise UnreadableError(f"pads a sound by {ends}", ends)
-        before, behind = ends.items
-        if not isinstance(crop.whole.base, WavAhead):
-            raise UnreadableError("puts zeros behind an array in memory")
-        if c.number(before) != _ZERO or crop.axis != len(shape) - 1 or (by_numpy and len(shape) > 1):
-            raise UnreadableError(f"pads a sound by {ends}", ends)
+        value = 0 if value is None and not by_numpy else value
+        plain = not given and mode == "constant" and type(value) in (int, float) and _is_zero(before)
+        if not plain or (by_numpy and len(around) != crop.ndim):
+            raise UnreadableError(f"pads an array by {ends}", ends)
+        one: Any = self._one(crop)
+        with suppress(Exception):
+            padded = np.pad(one, (0, 1), constant_values=value) if by_numpy else _pad(torch.as_tensor(one), value)
+            return self._behind(crop, behind, padded[1].item())
+        raise UnreadableError(f"pads an array by {ends}", ends)
+
+    def like(self, crop: Crop) -> Any:
+        """An array of which it may be items."""
+        return self._plain(crop.base_axis).value(crop.of).sample.first
+
+    def _one(self, crop: Crop) -> Any:
+        """One number of the type of its items."""
+        sample = self.like(crop)
+        return torch.zeros(1, dtype=sample.dtype) if isinstance(sample, torch.Tensor) else np.zeros(1, sample.dtype)
+
+    def _joined(self, parts: tuple[Expression, ...], called: Any, options: dict[str, Expression]) -> Crop | None:
+        """The same, as it is joined with an array that is made of one number; None of what is none."""
+        c = self.c
+        whole, filled = parts
+        made = self.filled(filled)
+        crop = None if made is None else self.known_crop(whole, 0)
+        if made is None or crop is None or crop.extent.is_constant or not crop.whole.ends(crop.base_axis):
+            return None
+        if any(name not in ("dim", "axis") or c.constant(each) != 0 for name, each in options.items()):
+            return None
+        extents, one = made
+        shape = np.shape(self.like(crop))
+        if [c.number(each) for each in extents[1:]] != [Number(each, "int") for each in shape[1:]]:
+            raise UnreadableError("joins arrays of other shapes")
+        own = self._one(crop)
+        if type(own) is not type(one) or called([own, one]).dtype != own.dtype:
+            raise UnreadableError("joins arrays of several types")
+        return self._behind(crop, extents[0], one.item())
+
+    def _set(self, of: Filled) -> Crop | None:
+        """The same of an array of one number, at whose beginning items of another were set; None of what is none."""
+        c = self.c
+        frames = _slice_in(of.key)
+        if frames is None or frames[0] != 0 or not _is_none(frames[1][0]):
+            return None
+        crop = self.known_crop(of.item, 0)
+        if crop is None or crop.extent.is_constant or not crop.whole.ends(crop.base_axis):
+            return None
+        before = WindowLeaf(self).value(of.of)
+        if not isinstance(before, Value) or not before.constant or kind_of(before.sample) not in ("array", "tensor"):
+            return None
+        sample = self.like(crop)
+        numbers_in = np.unique(np.asarray(before.sample))
+        same = type(before.sample) is type(sample) and before.sample.dtype == sample.dtype and len(numbers_in) == 1
+        if not same or before.sample.shape[1:] != sample.shape[1:]:
+            return None
+        c.equal(c.number(frames[1][1])._replace(kind="int"), crop.extent)
+        length = Number(int(before.sample.shape[0]), "int")
+        made = self._behind(crop, numbers.binary("-", length, crop.extent), numbers_in[0].item())
+        return replace(made, length=length.value)
+
+    def filled(self, of: Expression) -> tuple[list[Expression | Number], Any] | None:
+        """The shape of an array of one number that code makes, and one like it of one item; None for anything else."""
+        c = self.c
+        if not isinstance(of, Call):
+            return None
+        called: Any = c.function(of.function)
+        names: tuple[str, ...] = ("size", "fill_value") if called in (torch.full, np.full) else ("size",)
+        if not any(called is each for each in _FILLING):
+            return None
+        arguments: list[Expression] = list(of.arguments)
+        options = dict(of.options)
+        if "shape" in options:
+            options["size"] = options.pop("shape")
+        by_extents = called in (torch.zeros, torch.ones) and len(arguments) > 1
+        if by_extents:
+            arguments = [Display(tuple, tuple(arguments))]
+        if len(arguments) > len(names) + (called in (np.zeros, np.ones, np.full)):
+            return None
+        options |= dict(zip((*names, "dtype"), arguments, strict=False))
+        size = options.pop("size", None)
+        if size is None or not options.keys() <= {"dtype", "fill_value"}:
+            return None
+        try:
+            extents = self._extents(size)
+            constants = {name: WindowLeaf(self).value(each) for name, each in options.items()}
+        except UnreadableError:
+            return None
+        if not all(isinstance(each, Value) and each.constant for each in constants.values()):
+            return None
+        given = {name: each.sample for name, each in constants.items()}
+        value = [given.pop("fill_value")] if "fill_value" in given else []
+        with suppress(Exception):
+            return extents, called((1,), *value, **given)
+        return None
+
+    def runs(self, of: Expression) -> tuple[Number, int, Any] | None:
+        """How often the first of two numbers is in an array that is made of these, one after the other, how many there
+        are together, and an array like it of both once; None of what is none."""
+        c = self.c
+        match of:
+            case Call(function=function, arguments=(Display(items=(one, other)),), options=options) if any(
+                c.function(function) is each for each in _JOINING
+            ):
+                if any(name not in ("dim", "axis") or c.constant(each) != 0 for name, each in options):
+                    return None
+                both = self.filled(one), self.filled(other)
+                if both[0] is None or both[1] is None or any(len(each[0]) != 1 for each in both if each):
+                    return None
+                counts = both[0][0][0], both[1][0][0]
+                sample: Any = c.function(function)([both[0][1], both[1][1]])
+            case Call(function=function, arguments=(Binary(operator="+", left=one, right=other),), options=options):
+                called: Any = c.function(function)
+                pair = self._repeated(one), self._repeated(other)
+                if pair[0] is None or pair[1] is None or not any(called is each for each in _OF_LISTS):
+                    return None
+                named = {name: self._plain().value(each) for name, each in options}
+                if not all(isinstance(each, Value) and each.constant for each in named.values()):
+                    return None
+                counts = pair[0][0], pair[1][0]
+                sample = called([pair[0][1], pair[1][1]], **{name: each.sample for name, each in named.items()})
+            case _:
+                return None
+        first, total = c.number(counts[0]), None
+        match counts[1]:
+            case Binary(operator="-", left=left, right=right) if right == counts[0] and c.number(left).is_constant:
+                total = c.number(left).value
+        return (first, total, sample) if first.kind == "int" and type(total) is int and total > 0 else None
+
+    def _repeated(self, of: Expression) -> tuple[Expression, int] | None:
+        """[number] * count, either way round."""
+        match of:
+            case (
+                Binary(operator="*", left=Display(kind=kind, items=(item,)), right=count)
+                | Binary(operator="*", left=count, right=Display(kind=kind, items=(item,)))
+            ) if kind is list:
+                value = self.c.constant(item)
+                return (count, value) if type(value) is int else None
+        return None
+
+    def _extents(self, of: Expression) -> list[Expression | Number]:
+        """What a size is made of. Raises UnreadableError."""
+        c = self.c
+        match of:
+            case Display(kind=kind, items=items) if kind in (list, tuple):
+                return [number for each in items for number in self._extents(each)]
+            case Binary(operator="+", left=left, right=right) if isinstance(left, Display | Call | Binary):
+                with suppress(UnreadableError):
+                    c.number(of)
+                    return [of]
+                return [*self._extents(left), *self._extents(right)]
+            case Call(function=Name() as function, arguments=(inner,), options=()) if c.function(function) in (
+                list,
+                tuple,
+            ):
+                return self._extents(inner)
+            case Item(owner=Attribute(name="shape"), key=Display(kind=kind)) if kind is slice:
+                shape = self.shape(of)
+                if shape is None:
+                    shape = self._rest(of)
+                return [Number(each, "int") for each in shape]
+        if c.number(of).kind not in numbers.PLACES:
+            raise UnreadableError(f"makes an array of the size {of}", of)
+        return [of]
+
+    def _rest(self, of: Item) -> tuple[int, ...]:
+        """All extents of a crop but the first."""
+        assert isinstance(of.owner, Attribute) and isinstance(of.key, Display)
+        crop = self.crop(of.owner.owner, 0)
+        ends = [self.own.if_seen(each) for each in of.key.items]
+        if crop is None or ends != [1, None]:
+            raise UnreadableError(f"makes an array of the size {of}", of)
+        return tuple(np.shape(self.like(crop))[1:])
+
+    def _behind(self, crop: Crop, behind: Expression | Number, fill: float) -> Crop:
+        """A crop with a number behind its end, so often."""
+        c = self.c
+        if not crop.whole.ends(crop.base_axis):
+            raise UnreadableError("puts numbers behind an array that goes on where it lies")
         count, length = c.number(behind), None
         match behind:
             case Binary(operator="-", left=left) if c.number(left).is_constant:
                 length = c.number(left).value
-        if count.kind != "int":
-            raise UnreadableError(f"pads a sound by {ends}", ends)
+        if count.kind != "int" or (crop.padded and crop.fill != fill):
+            raise UnreadableError("puts other numbers behind an array")
         extent = c.sure(numbers.binary("+", crop.extent, count))
         reached = numbers.binary("+", crop.start, crop.extent)
-        everything = crop.whole.extent(self, crop.base_axis)
-        c.check(["<=", 0, count.json], ["<=", everything.json, reached.json])
-        return replace(crop, extent=extent, length=length, padded=True)
+        left_out = numbers.binary("-", crop.whole.extent(self, crop.base_axis), reached)
+        c.check(["<=", 0, count.json], ["<=", numbers.binary("*", count, left_out).json, 0])
+        return replace(crop, extent=extent, length=length, padded=True, fill=fill)
 
     # What samples are given
 
@@ -507,6 +799,8 @@ class Crops(Computed):
                 return True
             if isinstance(item, Item) and varies(item.key) and self._array(item.owner) is not None:
                 return True
+            if isinstance(item, Item | Part) and self._place_of(item) is not None:
+                return True
         return False
 
     def check_read(self) -> None:
@@ -527,7 +821,7 @@ class Crops(Computed):
             return c.let(begin.json, "int")
         assert crop.length is not None
         everything = whole.extent(self, crop.base_axis)
-        c.check(["==", crop.extent.json, crop.length], ["<", crop.start.json, everything.json])
+        c.check(["<", crop.start.json, everything.json])
         if not crop.padded:
             end = numbers.binary("+", crop.start, crop.extent)
             c.check(["<=", end.json, everything.json])
@@ -536,8 +830,42 @@ class Crops(Computed):
 
 
 _ARRAYS = (np.ndarray, np.memmap, torch.Tensor)
+# Keys that lead to an array in a record, and of what is unpacked how many there are.
+_Path = tuple[tuple[Any, int | None], ...]
 # Axes along which parts are looked for.
 _AXES_MAX = 4
+
+
+# What makes an array of one number, and what joins two.
+_FILLING = (torch.zeros, torch.ones, torch.full, np.zeros, np.ones, np.full)
+_OF_LISTS = (torch.tensor, torch.LongTensor, np.array)
+_JOINING = (torch.cat, torch.concat, torch.concatenate, np.concatenate)
+
+
+def _pad(one: torch.Tensor, value: float) -> torch.Tensor:
+    return torch.nn.functional.pad(one, (0, 1), value=value)
+
+
+def _is_zero(of: Expression) -> bool:
+    return isinstance(of, Constant) and of.value == 0
+
+
+def _ends_by_torch(ends: Expression) -> dict[int, tuple[Expression, Expression]] | None:
+    """What torch puts before and behind, by the axis; None of what is no list of these."""
+    if not isinstance(ends, Display) or ends.kind not in (list, tuple) or not ends.items or len(ends.items) % 2:
+        return None
+    return {-1 - n // 2: (ends.items[n], ends.items[n + 1]) for n in range(0, len(ends.items), 2)}
+
+
+def _ends_by_numpy(ends: Expression) -> dict[int, tuple[Expression, Expression]] | None:
+    """The same of numpy: of one axis, or of all."""
+    if not isinstance(ends, Display) or ends.kind not in (list, tuple):
+        return None
+    pairs = ends.items if ends.items and all(isinstance(each, Display) for each in ends.items) else (ends,)
+    found = [each.items for each in pairs if isinstance(each, Display)]
+    if any(len(each) != 2 for each in found):
+        return None
+    return {n: (first, last) for n, (first, last) in enumerate(found)}
 
 
 def _key(keys: list[Expression]) -> Expression:

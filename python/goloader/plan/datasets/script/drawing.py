@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING
 
@@ -152,6 +153,8 @@ def _vector(c: Compiler, call: Call, library: str, kind: str) -> Vector | None:
                 return None
         one = by == "torch.rand" and shape in ((), (1,))  # a number, which .item() gives
         return None if shape is None or one else _filled(c, _BY_EXTENTS[by], shape)
+    if by == "torch.bernoulli":
+        return _chances(c, call)
     if by in ("numpy.permutation", "torch.randperm"):
         count = c.crops.shape(call.arguments[0]) if len(call.arguments) == 1 and not call.options else None
         if count is None or len(count) != 1:
@@ -172,9 +175,24 @@ def _vector(c: Compiler, call: Call, library: str, kind: str) -> Vector | None:
     return made._replace(shift=shift, scale=scale)
 
 
+def _chances(c: Compiler, call: Call) -> Vector:
+    """What torch.bernoulli draws by a tensor that says how likely each is."""
+    assert c.crops is not None
+    (chances,) = call.arguments if len(call.arguments) == 1 and not call.options else (call,)
+    shape = c.crops.chances(chances)
+    if shape is None:
+        raise UnreadableError(f"draws by {call}", call)
+    c.needs["torch.bernoulli"] = None
+    return _filled(c, "torch.rand", shape)._replace(chances=chances)
+
+
 def _places(c: Compiler, call: Call, library: str, kind: str) -> Vector | None:
     """Integers from a range; None for a call that draws one, or of something else."""
     assert c.crops is not None
+    if library == "torch" and "dtype" in dict(call.options):
+        if c.constant(dict(call.options)["dtype"]) is not torch.int64:
+            raise UnreadableError(f"draws by {call}", call)
+        call = replace(call, options=tuple(each for each in call.options if each[0] != "dtype"))
     below, names = f"{library}.randint", ["a", "size", "replace"] if kind == "choice" else ["low", "high", "size"]
     if library == "torch" and len(call.arguments) + len(call.options) == 2 and "high" not in dict(call.options):
         names = ["high", "size"]

@@ -132,6 +132,7 @@ def _give(c: Compiler, of: Expression, batch: type) -> Given:
         made = None if _is_vector(c, moved) else made_of(c.own, moved)
         values = (moved,) if made is None else made.numbers
         columns = c.values(*values)
+        columns.work_out(range(min(columns.length, 1)))
     except UnreadableError as error:
         try:
             number = c.number(of)

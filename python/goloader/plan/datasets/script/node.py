@@ -109,7 +109,8 @@ class Scripted(Node):
         self.gives_index = any(each.columns is None and each.number is None for each in compiler.given)
         self.any_integer = not (self.reckons or self.gives_index)
         own.settle()
-        self.note = "its code is read from its bytecode, and runs in Go with what it draws"
+        drawn = " with what it draws" if self.part.generators else ""
+        self.note = f"its code is read from its bytecode, and runs in Go{drawn}"
         apart = sum(isinstance(each.made, MadeApart) for each in compiler.given)
         if self.part.files is not None and self.part.files.remote:
             self.note += "; Go fetches its objects as its own client would"

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ...bytecode import SIGNS, UnreadableError
+from ...bytecode import SIGNS, Expression, UnreadableError
 
 # Integers are exact in a float64 up to here.
 _EXACT_MAX = 1 << 53
@@ -44,6 +44,7 @@ class Vector(NamedTuple):
     shape   of all that are drawn
     first   how many of them it has; None for all
     shift, scale  which are made of these: shift + scale * each; None for the numbers as they are
+    chances  of which each says whether one is below it, as a float: torch.bernoulli(chances); None for the numbers
     """
 
     number: int
@@ -53,6 +54,7 @@ class Vector(NamedTuple):
     first: int | None = None
     shift: Number | None = None
     scale: Number | None = None
+    chances: Expression | None = None
 
 
 PYTHON = ("bool", "int", "float")

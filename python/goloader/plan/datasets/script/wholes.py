@@ -7,6 +7,7 @@ the bytes of an item, or of a frame.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from ....arrays.file_array import contiguous
 from ...bytecode import (
@@ -22,9 +24,11 @@ from ...bytecode import (
     Drawn,
     Either,
     Expression,
+    Filled,
     Index,
     Item,
     Name,
+    Part,
     UnreadableError,
 )
 from ...rows import Array, Field, View
@@ -136,8 +140,26 @@ class Whole:
             raise UnreadableError("takes parts of arrays, of too many items")
         return Number(["item", table, self.row(crops).json], "int")
 
-    def array(self, rows: tuple[int, ...], stored: str) -> Array:
-        """Parts of this shape, one at each item, or frame."""
+    def ends(self, axis: int) -> bool:
+        """Whether parts along an axis may go beyond where it ends: the core knows where that is."""
+        return isinstance(self.base, WavAhead) or (axis == 0 and self._spans is not None)
+
+    @property
+    def _spans(self) -> NDArray[np.int64] | None:
+        """Where the base's arrays begin and end in memory, [arrays, 2], ascending; None where they do not lie apart."""
+        piece = self.base.piece
+        if not isinstance(piece, Sequences) or not piece.in_one_piece:
+            return None
+        each: Any = piece.array.lengths * (math.prod(self.first.shape[1:]) * self.first.itemsize)
+        begins = np.asarray(piece.array.begins)
+        spans = np.unique(np.stack([begins, begins + each], 1)[each > 0], axis=0)
+        return spans if len(spans) and (spans[1:, 0] >= spans[:-1, 1]).all() else None
+
+    def array(self, rows: tuple[int, ...], stored: str, *, ends: bool = False) -> Array:
+        """Parts of this shape, one at each item, or frame.
+
+        ends  they may go beyond where it ends
+        """
         whole: Any = self.base.piece.array
         size, strides = self.first.itemsize, self.strides
         if isinstance(self.base, WavAhead):
@@ -151,10 +173,16 @@ class Whole:
             room = int((begins + each).max()) - address
         else:
             room = _reach(whole.shape, whole.strides, size)
+        found = None
+        if ends:
+            assert self._spans is not None
+            found, reach = self._spans[:, 1] - address, size
+            room = int(found[-1])
         places = max(0, room - reach + size) // size
         return Array(
-            address, (places, *rows), (size, *strides), whole.owner, stored, whole.path, whole.offset, whole.direct
-        )
+            address, (places, *rows), (size, *strides), whole.owner, stored, whole.path, whole.offset, whole.direct,
+            ends=found,
+        )  # fmt: skip
 
 
 def _reach(shape: tuple[int, ...], strides: tuple[int, ...], size: int) -> int:
@@ -210,7 +238,7 @@ class WholeLeaf(Leaf):
         match expression:
             case All(place=place):
                 return self._of_whole(self._crops.all_of(place))
-            case Item(owner=owner, key=key) if (whole := self._crops.whole(owner, key)) is not None:
+            case Item() | Part() if (whole := self._crops.whole(expression)) is not None:
                 return self._of_whole(whole)
             case Drawn(number=number) if isinstance(item := self._crops.c.drawn.get(number), Expression):
                 return self.value(item)
@@ -290,6 +318,9 @@ class PartLeaf(WholeLeaf):
 class WindowLeaf(WholeLeaf):
     """A field that is made of such arrays, of parts of them, and of numbers that the script has."""
 
+    # The instructions on the side of a branch that is made; None for none.
+    _side: list[Any] | None = None
+
     def _compiled(self, expression: Expression) -> Any:
         match expression:
             case Drawn(number=number, call=call):
@@ -302,7 +333,18 @@ class WindowLeaf(WholeLeaf):
                 return self._one_of(expression, sides)
             case Item() if (several := self._crops.one_by_one(expression)) is not expression:
                 return self.value(several)
-        if isinstance(expression, Item | Call) or is_data(expression):
+            case Call(function=function) if any(self._crops.c.function(function) is each for each in _RANGES):
+                if (made := self._range(expression)) is not None:
+                    return made
+            case Attribute(owner=owner, name="dtype" | "ndim" as name) if (
+                crop := self._crops.known_crop(owner)
+            ) is not None:
+                return Value(getattr(self._crops.like(crop), name), constant=True)
+            case Call() | Item() if (extent := self._crops.varying(expression)) is not None:
+                return self._of_number(extent)
+            case Call() if (runs := self._crops.runs(expression)) is not None:
+                return self._of_runs(*runs)
+        if isinstance(expression, Item | Call | Filled) or is_data(expression):
             crop = self._crops.crop(expression)
             if crop is not None and (crop.length is not None or crop.of is not expression):
                 return self._framed(expression, crop)
@@ -368,6 +410,9 @@ class WindowLeaf(WholeLeaf):
         )
         if vector.first is not None:
             value = self._arithmetic.viewed(lambda whole: whole[: vector.first], value, (), {})
+        if vector.chances is not None:
+            below = self._arithmetic.binary("<", value, self._single(vector.chances))
+            return self._arithmetic.converted(lambda each: each.float(), below, [], {})
         if vector.scale is not None:
             value = self._arithmetic.binary("*", value, self._of_number(vector.scale))
         if vector.shift is not None:
@@ -387,7 +432,7 @@ class WindowLeaf(WholeLeaf):
             crop = self._crops.crop(of)
             if crop is not None and crop.length is not None:
                 return self._framed(of, crop)
-        then, otherwise = self._single(of.then), self._single(of.otherwise)
+        then, otherwise = (self._on_side(*each) for each in zip((of.then, of.otherwise), sides, strict=True))
         kind = kind_of(then.sample)
         if kind not in ("array", "tensor") or _form(then.sample) != _form(otherwise.sample):
             raise UnreadableError(f"has one of two values: {of}", of)
@@ -403,16 +448,76 @@ class WindowLeaf(WholeLeaf):
         chosen = self._arithmetic.chosen(torch.where if kind == "tensor" else np.where, condition, then, otherwise)
         return replace(chosen, sample=then.sample)
 
+    def _on_side(self, of: Expression, side: list[Any]) -> Value:
+        """What a value is on one side of a branch: what it goes by has to hold there alone."""
+        known, outer = self._known, self._side
+        self._known, self._side = {**known}, side
+        try:
+            return self._single(of)
+        finally:
+            self._known, self._side = known, outer
+
     def _framed(self, of: Expression, crop: Crop) -> Value:
         if crop.length is None or crop.length < 1:
             raise UnreadableError(f"takes as many frames as there are: {of}", of)
+        self._crops.c.equal(crop.extent, Number(crop.length, "int"))
         value: Value = PartLeaf(self._crops, crop.base_axis, crop.length, crop, self).value(crop.of)
-        kept = np.asarray(value.sample)
-        if crop.padded and (kept.tobytes().strip(b"\0") or kept.shape[crop.axis] != crop.length):
-            raise UnreadableError(f"makes no zeros of a sound's zeros, behind which it puts some: {of}", of)
+        if crop.padded:
+            value = self._filled_behind(of, crop, value)
         # Of a longer one, as torch has it: it may lie in several pieces.
         longer = PartLeaf(self._crops, crop.base_axis, crop.length + 1).value(crop.of).sample
         return replace(value, sample=longer[(slice(None),) * crop.axis + (slice(0, crop.length),)])
+
+    def _range(self, call: Call) -> Value | None:
+        """arange between numbers of the script's that are as far apart for all samples; None for another."""
+        c = self._crops.c
+        called: Any = c.function(call.function)
+        given = dict(zip(("start", "end", "step"), call.arguments, strict=False)) | dict(call.options)
+        given = {"end" if name == "stop" else name: each for name, each in given.items()}
+        if "end" not in given or "start" not in given or not given.keys() <= {"start", "end", "step", "dtype"}:
+            return None
+        if "step" in given and self._crops.own.if_seen(given["step"]) != 1:
+            return None
+        if "dtype" in given and self._crops.own.if_seen(given["dtype"]) is not torch.int64:
+            return None
+        try:
+            start, count = c.number(given["start"]), self._crops.between(given["start"], given["end"])
+        except UnreadableError:
+            return None
+        if start.kind != "int" or count is None or count < 1:
+            return None
+        if start.is_constant:
+            return Value(called(start.value, start.value + count), constant=True)
+        return self._arithmetic.binary("+", Value(called(count), constant=True), self._of_number(start))
+
+    def _of_runs(self, first: Number, total: int, sample: Any) -> Value:
+        """An array of two numbers, one after the other: so many of the first, and others up to all."""
+        c, library = self._crops.c, torch if kind_of(sample) == "tensor" else np
+        outer, c.into = c.into, c.into if self._side is None else self._side
+        c.check(["<=", 0, first.json], ["<=", first.json, total])
+        c.into = outer
+        places: Any = Value(library.arange(total), constant=True)
+        condition = self._arithmetic.binary("<", places, self._of_number(first))
+        return self._arithmetic.chosen(
+            library.where, condition, Value(sample[0], constant=True), Value(sample[1], constant=True)
+        )
+
+    def _filled_behind(self, of: Expression, crop: Crop, value: Value) -> Value:
+        """Items of a crop, with those beyond its array's end as they are to be: what is read there are zeros."""
+        kept = np.asarray(value.sample)
+        if kept.shape[crop.axis] != crop.length:
+            raise UnreadableError(f"makes others of what is behind an array: {of}", of)
+        if not kept.tobytes().strip(b"\0") and repr(crop.fill) in ("0", "0.0"):
+            return value
+        c, library = self._crops.c, torch if kind_of(value.sample) == "tensor" else np
+        there = c.sure(numbers.binary("-", crop.whole.extent(self._crops, crop.base_axis), crop.start))
+        assert crop.length is not None
+        places: Any = np.arange(crop.length).reshape(-1, *(1 for _ in kept.shape[crop.axis + 1 :]))
+        fill: Any = np.full((), crop.fill, kept.dtype)
+        if library is torch:
+            places, fill = torch.from_numpy(places), torch.from_numpy(fill)
+        condition = self._arithmetic.binary("<", Value(places, constant=True), self._of_number(there))
+        return self._arithmetic.chosen(library.where, condition, value, Value(fill, constant=True))
 
     def field(self, number: int) -> Field:
         items = self.items
@@ -420,12 +525,17 @@ class WindowLeaf(WholeLeaf):
         how = self.writer.plain(items) if alone else ""
         stored = self.writer.inputs[0][0] if how == "cast" else ""
         read = [each for each in self.inputs if isinstance(each, RowsInput)]
-        found = tuple(each.whole.array(each.rows, stored) for each in read)
+        found = tuple(
+            each.whole.array(each.rows, stored, ends=each.crop is not None and each.crop.padded) for each in read
+        )
         vectors = [each.number if isinstance(each, VectorInput) else None for each in self.inputs]
         program = None if how else self.writer.finished(items, vectors=vectors)
         spec = NAMES[getattr(torch, items.dtype)], items.shape
         arrays, inputs = (found, ()) if how else ((), tuple((each,) for each in found))
         return Field(*spec, arrays, None, items.dtype, False, (View((number,)),), program, inputs)
+
+
+_RANGES = (torch.arange, np.arange)
 
 
 def _form(sample: Any) -> tuple[Any, ...]:
