@@ -92,7 +92,8 @@ class LinesAhead(_Read):
             lines = whole.read().split(b"\n")[self._skip :]
         if lines and not lines[-1]:
             lines.pop()
-        columns = len(lines[0].split(self._delimiter and self._delimiter.encode())) if len(lines) > 1 else 0
+        delimiter = None if self._delimiter is None else self._delimiter.encode()
+        columns = len(lines[0].split(delimiter)) if len(lines) > 1 else 0
         return f"{len(lines)} {columns}" if columns else ""
 
     def header_of(self, text: str) -> Header | None:
@@ -122,7 +123,8 @@ class TensorAhead(_Read):
             with open(os.dup(file), "rb") as whole, zipfile.ZipFile(whole) as archive:
                 (name,) = (each for each in archive.namelist() if each.partition("/")[2] == "data.pkl")
                 with archive.open(name) as of_tensor:
-                    return _Pickle(of_tensor).load().text
+                    saved: _Saved = _Pickle(of_tensor).load()
+                return saved.text
         except Exception:  # whatever a file that is something else leads to
             return ""
 
