@@ -28,7 +28,7 @@ class Rows(Dataset[Any]):
         self.others = np.arange(48)[::-1].copy()
         self.series = [np.arange(40.0) * n for n in range(48)]
         self.uneven = [np.arange(20.0 + n) for n in range(48)]
-        self.tokens = [list(range(1 + n % 9)) for n in range(48)]
+        self.table, self.texts = {"a": 1, "b": 2}, ["a b b", "b a a"] * 24
         self.seen = [{n, n + 1} for n in range(48)]
         self.images = sorted(folder.glob("*/*.png"))
         self.files = sorted(folder.glob("*.npy"))
@@ -48,8 +48,11 @@ class Computed(Rows):
 
 
 class Windows(Rows):
+    def __len__(self) -> int:
+        return 40
+
     def __getitem__(self, index: int) -> Any:
-        return torch.tensor(self.rows.reshape(-1)[index : index + 9])
+        return torch.tensor(self.others[index : index + 9])
 
 
 class Files(Rows):
@@ -59,8 +62,7 @@ class Files(Rows):
 
 class Tokens(Rows):
     def __getitem__(self, index: int) -> Any:
-        ids = self.tokens[index]
-        return torch.tensor(ids + [0] * (10 - len(ids)))
+        return torch.tensor([self.table[word] for word in self.texts[index].split()])
 
 
 class Images(Rows):
@@ -126,9 +128,9 @@ def test_a_dataset_goes_with_its_loader(kind: type[Rows], folder: Path) -> None:
         known = weakref.ref(dataset)
         loader = DataLoader(dataset, batch_size=8, shuffle=True, num_workers=num_workers)
         if num_workers:
-            assert len([*loader]) == 6
+            assert [*loader]
         else:
-            loader.explain()
+            assert loader.explain().native == (kind is not Refused)
         del loader, dataset
         assert known() is None, num_workers
 

@@ -84,21 +84,30 @@ func (f *Format) parse(made, content []byte) (_ []byte, lines, columns int, err 
 			continue
 		}
 		count := 0
-		for more := true; more; count++ {
-			var field []byte
-			if field, line, more = f.field(line); len(field) == 0 {
+		for at := f.blanks(line, 0); ; count++ {
+			x, n := parseNumber(line[at:])
+			if n == 0 {
 				return made, 0, 0, fmt.Errorf("line %d: no number in column %d", number, count+1)
 			}
-			x, ok := parseNumber(field)
-			if ok && f.single {
-				made = binary.NativeEndian.AppendUint32(made, math.Float32bits(float32(x)))
-				ok = !math.IsInf(float64(float32(x)), 0)
-			} else if ok {
+			if f.single {
+				if made = binary.NativeEndian.AppendUint32(made, math.Float32bits(float32(x))); math.IsInf(float64(float32(x)), 0) {
+					return made, 0, 0, fmt.Errorf("line %d: %g in column %d is no float32", number, x, count+1)
+				}
+			} else {
 				made = binary.NativeEndian.AppendUint64(made, math.Float64bits(x))
 			}
-			if !ok {
-				return made, 0, 0, fmt.Errorf("line %d: %.40q is not read here", number, field)
+			end := at + n
+			if at = f.blanks(line, end); at == len(line) {
+				count++
+				break
 			}
+			if f.delimiter == 0 && at > end {
+				continue
+			}
+			if line[at] != f.delimiter {
+				return made, 0, 0, fmt.Errorf("line %d: %q behind column %d", number, line[at], count+1)
+			}
+			at = f.blanks(line, at+1)
 		}
 		if lines == 0 {
 			columns = count
@@ -113,22 +122,12 @@ func (f *Format) parse(made, content []byte) (_ []byte, lines, columns int, err 
 	return made, lines, columns, nil
 }
 
-// field cuts the first field off a line. It may be followed by more of them.
-func (f *Format) field(line []byte) (field, rest []byte, more bool) {
-	if f.delimiter == 0 {
-		line = bytes.Trim(line, " \t")
-		for k, c := range line {
-			if c == ' ' || c == '\t' {
-				return line[:k], line[k:], true
-			}
-		}
-		return line, nil, false
+// blanks passes over those beside a number.
+func (f *Format) blanks(line []byte, at int) int {
+	for at < len(line) && f.delimiter != ' ' && (line[at] == ' ' || (line[at] == '\t' && f.delimiter == 0)) {
+		at++
 	}
-	field, rest, more = bytes.Cut(line, []byte{f.delimiter})
-	if f.delimiter == ' ' {
-		return field, rest, more
-	}
-	return bytes.Trim(field, " "), rest, more
+	return at
 }
 
 // Powers of ten that a float64 is equal to, and integers up to which it is.
@@ -138,62 +137,60 @@ var powers = [...]float64{
 
 const exact = 1 << 53
 
-// parseNumber reads a decimal number: digits, with or without a sign, a point and an exponent. It is rounded to the nearest one.
-// Of two numbers that are equal to themselves a product or a quotient is, too; the others take longer.
-func parseNumber(field []byte) (x float64, ok bool) {
-	k, digits, shift := 0, 0, 0
-	if k < len(field) && (field[k] == '-' || field[k] == '+') {
-		k++
+// Digits that fit a uint64, whatever they are, and those of an exponent that is read here.
+const digitsMax, exponentMax = 19, 4
+
+// moreDigits reads digits behind others: where they end, and what all of them are together.
+func moreDigits(b []byte, k int, number uint64) (int, uint64) {
+	for ; k < len(b) && b[k]-'0' <= 9; k++ {
+		number = 10*number + uint64(b[k]-'0')
 	}
-	var mantissa uint64
-	point := false
-	for ; k < len(field); k++ {
-		switch c := field[k]; {
-		case c >= '0' && c <= '9':
-			if mantissa < exact {
-				mantissa = 10*mantissa + uint64(c-'0')
-			} else {
-				digits = -len(field) // too many to count on
-			}
-			digits++
-			if point {
-				shift--
-			}
-			continue
-		case c == '.' && !point:
-			point = true
-			continue
-		case c != 'e' && c != 'E':
-			return 0, false
-		}
-		break
+	return k, number
+}
+
+// parseNumber reads the decimal number that a text begins with: digits, with or without a sign, a point and an exponent. It is
+// rounded to the nearest float64. n are the bytes that it takes: none if there is no number, or one that is too large.
+//
+// Of two numbers that are equal to themselves as float64s a product or a quotient is rounded once; others take longer.
+func parseNumber(b []byte) (x float64, n int) {
+	k, digits, shift := 0, 0, 0
+	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
+		k = 1
+	}
+	begin := k
+	k, mantissa := moreDigits(b, k, 0)
+	digits = k - begin
+	if k < len(b) && b[k] == '.' {
+		begin = k + 1
+		k, mantissa = moreDigits(b, begin, mantissa)
+		digits, shift = digits+k-begin, begin-k
 	}
 	if digits == 0 {
-		return 0, false
+		return 0, 0
 	}
-	if k < len(field) {
-		exponent, sign := field[k+1:], 1
-		if len(exponent) > 0 && (exponent[0] == '-' || exponent[0] == '+') {
-			if exponent[0] == '-' {
+	if k < len(b) && (b[k] == 'e' || b[k] == 'E') {
+		sign, exponent := 1, 0
+		if k++; k < len(b) && (b[k] == '-' || b[k] == '+') {
+			if b[k] == '-' {
 				sign = -1
 			}
-			exponent = exponent[1:]
+			k++
 		}
-		if len(exponent) == 0 || len(exponent) > 4 {
-			return 0, false
+		begin := k
+		for ; k < len(b) && b[k]-'0' <= 9 && k-begin < exponentMax; k++ {
+			exponent = 10*exponent + int(b[k]-'0')
 		}
-		e := 0
-		for _, c := range exponent {
-			if c < '0' || c > '9' {
-				return 0, false
-			}
-			e = 10*e + int(c-'0')
+		if k == begin {
+			return 0, 0
 		}
-		shift += sign * e
+		shift += sign * exponent
 	}
-	if digits < 0 || mantissa > exact || shift < -22 || shift > 22 {
-		x, err := strconv.ParseFloat(unsafe.String(unsafe.SliceData(field), len(field)), 64)
-		return x, err == nil
+	if digits > digitsMax || mantissa > exact || shift < -22 || shift > 22 {
+		x, err := strconv.ParseFloat(unsafe.String(unsafe.SliceData(b), k), 64)
+		if err != nil {
+			return 0, 0
+		}
+		return x, k
 	}
 	x = float64(mantissa)
 	if shift < 0 {
@@ -201,8 +198,8 @@ func parseNumber(field []byte) (x float64, ok bool) {
 	} else {
 		x *= powers[shift]
 	}
-	if field[0] == '-' {
+	if b[0] == '-' {
 		x = -x
 	}
-	return x, true
+	return x, k
 }

@@ -71,7 +71,8 @@ class Leaf:
     constant: bool
 
     def __init__(self, node: Computed) -> None:
-        self._node: Computed = weakref.proxy(node)  # which keeps it
+        # It keeps this. Another leaf gives what it has.
+        self._node: Computed = node if type(node) in weakref.ProxyTypes else weakref.proxy(node)
         node.compiling.append(self)
         self.writer = Writer()
         self.inputs: list[Any] = []  # Input, or what has its `base` too
