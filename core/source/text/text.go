@@ -101,13 +101,13 @@ func (f *Format) parse(made, content []byte) (_ []byte, lines, columns int, err 
 				count++
 				break
 			}
-			if f.delimiter == 0 && at > end {
-				continue
-			}
-			if line[at] != f.delimiter {
+			switch {
+			case f.delimiter == 0 && at > end:
+			case f.delimiter != 0 && line[at] == f.delimiter:
+				at = f.blanks(line, at+1)
+			default:
 				return made, 0, 0, fmt.Errorf("line %d: %q behind column %d", number, line[at], count+1)
 			}
-			at = f.blanks(line, at+1)
 		}
 		if lines == 0 {
 			columns = count
