@@ -6,6 +6,8 @@ from __future__ import annotations
 import gzip
 import os
 from collections.abc import Callable
+from functools import partial
+from inspect import getsource
 from pathlib import Path
 from typing import Any
 
@@ -270,6 +272,21 @@ def test_arguments(
 ) -> None:
     written(tmp_path, READ[name][1])
     check(program(kind(tmp_path, **attributes), num_workers), native=native)
+
+
+@pytest.mark.parametrize("name", ["fromfile", "loadtxt", "genfromtxt", "load"])
+def test_a_function_that_was_replaced_is_the_users(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library: Any = torch if name == "load" else np
+    kind, write = next(
+        READ[each] for each in READ if f"{library.__name__.replace('numpy', 'np')}.{name}(" in getsource(READ[each][0])
+    )
+    written(tmp_path, write)
+    library_s = getattr(library, name)
+    for replaced in (lambda *given, **options: library_s(*given, **options) * 2, partial(library_s)):
+        monkeypatch.setattr(library, name, replaced)
+        check(program(kind(tmp_path), 2), native=False)
+    monkeypatch.setattr(library, name, library_s)
+    check(program(kind(tmp_path), 2))
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -23,6 +23,13 @@ func lying(n, rows int, memory []byte) array.Field {
 	}}
 }
 
+// ending is the same of rows at each byte, in arrays that end there.
+func ending(n int, memory []byte, ends ...int64) array.Field {
+	made := lying(n, len(memory), memory)
+	made.Arrays[0].Strides, made.Arrays[0].Ends = []int{1, 1}, array.EndList(ends)
+	return made
+}
+
 func opened(t *testing.T, samples int, fields ...array.Field) *array.Source {
 	t.Helper()
 	s, err := array.New(samples, fields)
@@ -119,6 +126,29 @@ func TestItemsAreFoundWhereverStridesPutThem(t *testing.T) {
 	}
 }
 
+// A row at any item of arrays that follow each other, or lie apart: what is of the array, and zeros.
+func TestARowGoesNoFurtherThanItsArray(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 7))
+	for range 50 {
+		var ends array.EndList
+		end := int64(0)
+		for range 1 + random.IntN(6) {
+			end += int64(1 + random.IntN(9))
+			ends = append(ends, end)
+		}
+		memory := sourcetest.Noise(int(end), random.Uint64())
+		width := 1 + random.IntN(12)
+		s := opened(t, int(end), ending(width, memory, ends...))
+		for i := range end {
+			want := make([]byte, width)
+			copy(want, memory[i:ends.End(i)])
+			got := sourcetest.Noise(width, random.Uint64())
+			require.NoError(t, s.CopyRows(t.Context(), 0, []int64{i}, got))
+			require.Equal(t, want, got, "row %d of %d bytes, arrays end at %v", i, width, ends)
+		}
+	}
+}
+
 func TestSamplesThatAreNotThereAreNamed(t *testing.T) {
 	sourcetest.OutOfRange(t, opened(t, 5, lying(3, 5, make([]byte, 15))))
 	sourcetest.OutOfRange(t, opened(t, 0, lying(3, 0, nil)))
@@ -152,6 +182,8 @@ func TestArraysThatCannotBeAreRefused(t *testing.T) {
 		"a row that no memory can hold":    {1, lying(-1, 1, memory)},
 		"rows of items that do not exist":  {0, array.Field{}},
 		"no arrays, though there are rows": {1, array.Field{Row: bytesOf(8)}},
+		"arrays that end before a row":     {1, ending(8, memory, 2, 7)},
+		"arrays in no order":               {1, ending(8, memory, 8, 2)},
 	} {
 		_, err := array.New(c.samples, []array.Field{c.field})
 		require.Error(t, err, name)

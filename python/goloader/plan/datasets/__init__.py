@@ -42,7 +42,7 @@ from ..bytecode import UnreadableError
 from ..collation import Lists
 from ..look import is_a
 from ..refusal import Refusal, RefusalError, SourceRefusal, granted
-from . import arrays, connector, files, hugging_face, masks, tokens
+from . import array_readers, arrays, connector, files, hugging_face, masks, tokens
 from .computed import Computed, in_lists
 from .kept import Kept
 from .known import why_not
@@ -179,7 +179,7 @@ def _of_code(dataset: Any, *, lists: bool, rows: Lists) -> Node:
     return granted(refused)  # what it says of images
 
 
-_READERS = {"fromfile", "genfromtxt", "load", "loadtxt"}
+_READERS = {each.name for each in array_readers.READERS}
 
 
 def _script(code: ScriptCode) -> Node | None:

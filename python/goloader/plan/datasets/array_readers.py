@@ -14,7 +14,7 @@ import pickle
 import zipfile
 from collections.abc import Callable, Mapping
 from functools import partial
-from types import BuiltinFunctionType
+from types import BuiltinFunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,8 +42,12 @@ class _Read(FilesAhead):
             except Exception as error:
                 raise UnreadableError(f"calls {name}, which raises {type(error).__name__}", place) from None
         first = self.first
-        alike = type(made) is type(first) and (made.dtype, *made.shape) == (first.dtype, *first.shape)
-        if warned or not alike or not (made.is_contiguous() if type(made) is torch.Tensor else made.flags.carray):
+        alike: bool = type(made) is type(first) and (made.dtype, *made.shape) == (first.dtype, *first.shape)
+        if alike and type(made) is torch.Tensor:
+            alike = made.is_contiguous() and made.device.type == "cpu"
+        elif alike:
+            alike = made.flags.carray
+        if warned or not alike:
             raise UnreadableError(f"calls {name}, which does more than to read an array", place)
 
 
@@ -72,14 +76,12 @@ class LinesAhead(_Read):
 
     what, named = "file of numbers in two lines or more", "text"
 
-    def __init__(
-        self, own: OwnCode | ListItems, place: Expression, given: Mapping[str, Any], function: Callable[..., Any]
-    ) -> None:
+    def __init__(self, name: str, own: OwnCode | ListItems, place: Expression, given: Mapping[str, Any]) -> None:
         self._dtype = np.dtype(given.get("dtype", float))
         self._skip: int = given.get("skiprows", given.get("skip_header", 0))
         self._delimiter: str | None = given.get("delimiter")
         self.format = f"text:{self._dtype.name}:{self._skip}:{self._delimiter or ''}"
-        super().__init__(own, place, function, given)
+        super().__init__(own, place, vars(np)[name], given)
 
     def _header(self, number: int) -> str:
         # numpy takes these for compressed, whatever is in them.
@@ -184,16 +186,21 @@ class ArrayReader(NamedTuple):
     ahead       of a dataset's code, the path and what is given
     """
 
-    function: Callable[..., Any]
-    library: str
+    library: ModuleType
+    name: str
     parameters: tuple[str, ...]
     known: Callable[[Mapping[str, Any]], bool]
     ahead: Callable[[Any, Expression, Mapping[str, Any]], FilesAhead]
 
+    @property
+    def function(self) -> Any:
+        return vars(self.library)[self.name]
+
     def is_original(self) -> bool:
+        library = self.library.__name__
         if type(self.function) is BuiltinFunctionType:
-            return self.function.__module__.partition(".")[0] == self.library
-        return is_original(self.function, self.library)
+            return str(self.function.__module__).partition(".")[0] == library
+        return is_original(self.function, library)
 
 
 def _reads_npy(given: Mapping[str, Any]) -> bool:
@@ -240,12 +247,13 @@ def reader_of(called: Any) -> ArrayReader | None:
     """The row of a function; None for any other."""
     if called is None:
         return None
-    lines = partial(LinesAhead, function=called)
-    rows = (
-        ArrayReader(np.load, "numpy", (), _reads_npy, NpyAhead),
-        ArrayReader(np.fromfile, "numpy", ("dtype",), _reads_items, RawAhead),
-        ArrayReader(np.loadtxt, "numpy", ("dtype",), _reads_lines, lines),
-        ArrayReader(np.genfromtxt, "numpy", ("dtype",), _reads_lines, lines),
-        ArrayReader(torch.load, "torch", ("map_location",), _reads_tensor, TensorAhead),
-    )
-    return next((row for row in rows if row.function is called), None)
+    return next((row for row in READERS if row.function is called), None)
+
+
+READERS = (
+    ArrayReader(np, "load", (), _reads_npy, NpyAhead),
+    ArrayReader(np, "fromfile", ("dtype",), _reads_items, RawAhead),
+    ArrayReader(np, "loadtxt", ("dtype",), _reads_lines, partial(LinesAhead, "loadtxt")),
+    ArrayReader(np, "genfromtxt", ("dtype",), _reads_lines, partial(LinesAhead, "genfromtxt")),
+    ArrayReader(torch, "load", ("map_location",), _reads_tensor, TensorAhead),
+)

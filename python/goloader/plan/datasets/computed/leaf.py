@@ -468,7 +468,7 @@ class Leaf:
     def _loaded(
         self, reader: ArrayReader, path: Expression, others: list[Expression], options: dict[str, Expression]
     ) -> Value:
-        name = f"{reader.library}.{reader.function.__name__}"
+        name = f"{reader.library.__name__}.{reader.name}"
         if not reader.is_original():
             raise UnreadableError(f"calls {name}, which was replaced")
         given = dict(zip(reader.parameters, others, strict=False)) | options

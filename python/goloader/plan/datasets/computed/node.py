@@ -314,7 +314,7 @@ class Computed(Node):
 
     def loaded(self, path: Expression, reader: ArrayReader, given: dict[str, Any]) -> FilesAhead:
         """The arrays of files."""
-        key = path, reader.function, repr(given)
+        key = path, reader.library, reader.name, repr(given)
         return self._worked_ahead(key, lambda: reader.ahead(self.own, path, given))
 
     def sounds(self, path: Expression, how: Sounds) -> WavAhead:
