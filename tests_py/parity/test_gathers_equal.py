@@ -184,7 +184,7 @@ def test_numbers_that_become_tensors() -> None:
 
 
 def test_torch_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    check(Program(loader_of(Rebound(), batch_size=4), epochs=1), native=False)
+    check(Program(loader_of(Rebound(), batch_size=4), epochs=1))
     dataset = FromNumpy()
     ours, theirs = (kind(dataset, batch_size=4) for kind in (goloader.DataLoader, data.DataLoader))
     assert bits(list(ours)) == bits(list(theirs))
@@ -603,8 +603,7 @@ def others() -> dict[str, Callable[[], Any]]:
         **{
             kind.__name__: kind
             for kind in (
-                Branching, Guarded, Reassigned, Sliced, Nothing, Deeper, Getattr, Getattribute, Property, Described,
-                Slots, OwnDict, InBulk, Random,
+                Reassigned, Sliced, Nothing, Deeper, Getattr, Getattribute, Property, Described, Slots, OwnDict, InBulk,
             )
         },
         "subclass of an array": lambda: One(np.arange(8.0).reshape(4, 2).view(Odd)),
@@ -666,6 +665,15 @@ def test_a_collate_function_for_numbers_is_called() -> None:
             table[kind] = before
 
 
+@WORKERS
+@pytest.mark.parametrize("kind", [Branching, Guarded, Random])
+def test_code_that_does_more_is_a_script(kind: Any, num_workers: int) -> None:
+    (row,) = (row for row in goloader.DataLoader(kind()).explain() if row.stage == "source")
+    assert row.why.startswith("its code is read from its bytecode, and runs in Go")
+    check(Program(loader_of(kind(), batch_size=2, shuffle=True, num_workers=num_workers), epochs=2))
+    check(Program(loader_of(kind(), batch_size=3, sampler=[3, 22, 23, 0], num_workers=num_workers), epochs=1))
+
+
 def test_the_default_device_is_torchs_matter() -> None:
     dataset = One([1, 2, 3])
     assert goloader.DataLoader(dataset, num_workers=1).explain().native
@@ -680,9 +688,7 @@ def test_explain_says_what_was_read_and_what_was_not() -> None:
     (row,) = (row for row in goloader.DataLoader(Pair()).explain() if row.stage == "source")
     assert (row.where, row.why) == ("Go", "its __getitem__ only takes rows: read from its bytecode")
     for kind, why in {
-        Guarded: "handles exceptions",
         Sliced: "takes windows without an end, or backwards, in self.x[index:] (test_gathers_equal.py:",
-        Branching: "branches on (index % 2)",
         Property: "uses self.x[tuple(:, 0, 0)] (test_gathers_equal.py:",
         Wrapped: "not a plain function",
     }.items():

@@ -286,7 +286,6 @@ CASES = {
     "tags, sorted by length": Sampled(
         lambda root: Tagging(sentences(root), vocab_of(sentences(root))),
         options={"collate_fn": tag_collate},
-        state="Python",
     ),
     "tags, masked": Sampled(
         lambda root: Tagging(sentences(root), vocab_of(sentences(root))), options={"collate_fn": tag_masked}

@@ -170,7 +170,9 @@ def _of_code(dataset: Any, *, lists: bool, rows: Lists) -> Node:
             refused = error.refusal
     try:
         return _computed(own, lists=lists, rows=rows)
-    except RefusalError:
+    except RefusalError as error:
+        if error.refusal.code == "IN_LISTS":
+            raise
         if refused is None:
             made = _script(code or _script_code(dataset))
             if made is None:
