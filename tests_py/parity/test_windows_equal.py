@@ -428,7 +428,7 @@ class Decisions(Data):
                     returns_to_go,
                     torch.zeros(([padding_len] + list(returns_to_go.shape[1:])), dtype=returns_to_go.dtype),
                 ],
-                dim=0,
+                0,
             )
             timesteps = torch.arange(start=0, end=self.context_len, step=1)
             traj_mask = torch.cat(

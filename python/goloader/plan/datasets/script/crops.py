@@ -350,9 +350,6 @@ class Crops(Computed):
                 return self._one_of(of, at)
             case Attribute(owner=owner, name="data"):
                 return self.crop(owner, at)
-            case Filled():
-                if (crop := self._set(of)) is not None:
-                    return crop if at is None or crop.is_along(at) else None
             case Item(owner=owner, key=key) if (frames := _slice_in(key)) is not None:
                 place, (first, last) = frames
                 if self._array(owner) is None:
@@ -361,20 +358,29 @@ class Crops(Computed):
                     crop = self.crop(self._alls.setdefault(owner, All(owner)), place)
                 if crop is not None and crop.is_along(place) and (at is None or crop.is_along(at)):
                     return self._sliced(crop, first, last)
-            case Call(function=function, arguments=(whole, ends, *mode), options=options):
-                called = self.c.function(function)
+        longer = self._longer(of)
+        if longer is not None:
+            return longer if at is None or longer.is_along(at) else None
+        return self._of_all(of, at) or self._as_another_type(of, at)
+
+    def _longer(self, of: Expression) -> Crop | None:
+        """Items with a number behind their end; None of what is none."""
+        match of:
+            case Filled():
+                return self._set(of)
+            case Call(function=function, arguments=(whole, ends, *mode), options=options) if (
+                called := self.c.function(function)
+            ) is torch.nn.functional.pad or called is np.pad:
                 names = ("mode",) if called is np.pad else ("mode", "value")
-                if (called is torch.nn.functional.pad or called is np.pad) and len(mode) <= len(names):
+                if len(mode) <= len(names):
                     named = dict(zip(names, mode, strict=False)) | dict(options)
-                    if (crop := self._padded(whole, called is np.pad, ends, named)) is not None:
-                        return crop if at is None or crop.is_along(at) else None
+                    return self._padded(whole, called is np.pad, ends, named)
             case Call(function=function, arguments=(Display(items=(_, _) as parts), *axes), options=options) if any(
                 self.c.function(function) is each for each in _JOINING
             ):
                 named = dict(zip(("dim",), axes, strict=False)) | dict(options)
-                if (crop := self._joined(parts, self.c.function(function), named)) is not None:
-                    return crop if at is None or crop.is_along(at) else None
-        return self._of_all(of, at) or self._as_another_type(of, at)
+                return self._joined(parts, self.c.function(function), named)
+        return None
 
     def _as_another_type(self, of: Expression, at: int | None) -> Crop | None:
         """Items along the first axis that are converted: as some of all those that are converted."""

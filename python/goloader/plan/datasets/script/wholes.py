@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -144,7 +145,7 @@ class Whole:
         """Whether parts along an axis may go beyond where it ends: the core knows where that is."""
         return isinstance(self.base, WavAhead) or (axis == 0 and self._spans is not None)
 
-    @property
+    @cached_property
     def _spans(self) -> NDArray[np.int64] | None:
         """Where the base's arrays begin and end in memory, [arrays, 2], ascending; None where they do not lie apart."""
         piece = self.base.piece
