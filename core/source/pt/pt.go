@@ -15,8 +15,8 @@ import (
 	"github.com/goloader/goloader/core/source/arrayfiles"
 )
 
-// Format implements arrayfiles.Format: a tensor that is all of its storage, in C's order. The text of a header is the name of
-// torch's storage, and behind it the extents, each with a blank before it.
+// Format implements arrayfiles.Format: a tensor that is all of its storage, in C's order. The text of a header is the dtype, and
+// behind it the extents, each with a blank before it.
 type Format struct{}
 
 // What is read at once: of a file's beginning, where the pickle is, and of its end, where the archive's directory is.
@@ -105,7 +105,7 @@ func (Format) Head(ctx context.Context, file source.Container, room *[arrayfiles
 	if begin > file.Bytes()-int64(storage.UncompressedSize64) {
 		return nil, none, fmt.Errorf("the storage ends at byte %d", file.Bytes())
 	}
-	text := append(room[:0], t.kind...)
+	text := append(room[:0], t.dtype.name...)
 	for _, extent := range t.shape {
 		text = fmt.Appendf(text, " %d", extent)
 	}
@@ -138,17 +138,23 @@ func (Format) Read(ctx context.Context, file source.Container, place arrayfiles.
 
 // tensor is what a pickle says of one.
 type tensor struct {
-	kind    string // of the storage: FloatStorage
-	count   int64  // of the storage's items
+	dtype   dtype
+	count   int64 // of the storage's items
 	offset  int64
 	shape   []int64
 	strides []int64
 }
 
-// sizes are the bytes of an item.
-var sizes = map[string]int64{
-	"DoubleStorage": 8, "FloatStorage": 4, "HalfStorage": 2, "LongStorage": 8, "IntStorage": 4, "ShortStorage": 2, "CharStorage": 1,
-	"ByteStorage": 1, "BoolStorage": 1,
+type dtype struct {
+	name  string
+	bytes int64
+}
+
+// storages are torch's classes, and what their items are.
+var storages = map[string]dtype{
+	"DoubleStorage": {"float64", 8}, "FloatStorage": {"float32", 4}, "HalfStorage": {"float16", 2},
+	"LongStorage": {"int64", 8}, "IntStorage": {"int32", 4}, "ShortStorage": {"int16", 2}, "CharStorage": {"int8", 1},
+	"ByteStorage": {"uint8", 1}, "BoolStorage": {"bool", 1},
 }
 
 func (t *tensor) isWhole(bytes uint64) bool {
@@ -162,7 +168,7 @@ func (t *tensor) isWhole(bytes uint64) bool {
 		}
 		step *= t.shape[k]
 	}
-	return t.offset == 0 && step == t.count && uint64(t.count*sizes[t.kind]) == bytes
+	return t.offset == 0 && step == t.count && uint64(t.count*t.dtype.bytes) == bytes
 }
 
 // pickle is what is left of one to be read. Once it has been another than expected it stays so.
@@ -266,11 +272,12 @@ func readTensor(content []byte) (*tensor, error) {
 	p.text("storage")
 	end := bytes.IndexByte(p.left, '\n') + 1
 	end += bytes.IndexByte(p.left[end:], '\n')
-	t.kind = strings.TrimPrefix(string(p.left[:max(0, end)]), "ctorch\n")
-	if sizes[t.kind] == 0 {
+	storage := strings.TrimPrefix(string(p.left[:max(0, end)]), "ctorch\n")
+	known := false
+	if t.dtype, known = storages[storage]; !known {
 		return nil, fmt.Errorf("a pickle of something else than a plain tensor")
 	}
-	p.name("torch\n" + t.kind)
+	p.name("torch\n" + storage)
 	p.text("0")
 	p.text("cpu")
 	t.count = p.number()

@@ -480,11 +480,9 @@ class Machine:
         except UnreadableError:
             if of.has(Batch):
                 self.use(of)
-                self.stack.append(Through(of))
-                return
-            if not self.reads_turns(of):
+            elif not self.reads_turns(of):  # a text of the sample's, or its words
                 raise
-            self.stack.append(Through(of))  # a text of the sample's, or its words
+            self.stack.append(Through(of))
             return
         if len(items) > ITEMS_MAX:
             raise UnreadableError(f"goes over more than {ITEMS_MAX} items", of)

@@ -10,8 +10,6 @@ Each is called for the first file, with what the code calls it with: what that g
 from __future__ import annotations
 
 import os
-import pickle
-import zipfile
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import BuiltinFunctionType, ModuleType
@@ -21,6 +19,8 @@ import numpy as np
 import torch
 
 from ...adapters.python import caught_warnings
+from ...arrays import torch_file
+from ...arrays.archive import Archive
 from ...arrays.file_array import NUMPY_DTYPES
 from ..bytecode import Expression, UnreadableError
 from ..originals import is_original
@@ -121,61 +121,24 @@ class TensorAhead(_Read):
         return torch.from_numpy(array)
 
     def text_of(self, content: bytes, file: int) -> str:
+        """Of a tensor that lies otherwise, or is more than its storage, the core finds that out."""
         try:
-            with open(os.dup(file), "rb") as whole, zipfile.ZipFile(whole) as archive:
-                (name,) = (each for each in archive.namelist() if each.partition("/")[2] == "data.pkl")
-                with archive.open(name) as of_tensor:
-                    saved: _Saved = _Pickle(of_tensor).load()
-                return saved.text
-        except Exception:  # whatever a file that is something else leads to
+            with open(os.dup(file), "rb") as whole:
+                dtype, shape = torch_file.tensor_in(Archive(f"file {file}", whole))
+        except (OSError, ValueError):
             return ""
+        return " ".join([dtype, *map(str, shape)])
 
     def header_of(self, text: str) -> Header | None:
-        storage, *extents = text.split() or [""]
-        dtype = _STORAGES.get(storage)
-        if dtype is None:
+        dtype, *extents = text.split() or [""]
+        if dtype not in NUMPY_DTYPES:
             return None
-        return Header(" ".join([storage, ""] if extents else [storage]), tuple(map(int, extents)), "", np.dtype(dtype))
+        return Header(f"{dtype} " if extents else dtype, tuple(map(int, extents)), "", np.dtype(dtype))
 
     def around(self, header: Header, axis: int) -> tuple[str, str]:
         extents = list(map(str, header.shape))
         head = "".join(f"{each} " for each in extents[:axis])
         return header.before + head, "".join(f" {each}" for each in extents[axis + 1 :])
-
-
-_STORAGES = {
-    "DoubleStorage": "float64", "FloatStorage": "float32", "HalfStorage": "float16",
-    "LongStorage": "int64", "IntStorage": "int32", "ShortStorage": "int16", "CharStorage": "int8",
-    "ByteStorage": "uint8", "BoolStorage": "bool",
-}  # fmt: skip
-
-
-class _Saved(NamedTuple):
-    """What torch's function is called with that makes a tensor, and the text that core/source/pt has of it."""
-
-    storage: tuple[str, Any, str, str, int]
-    offset: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    requires_grad: bool
-    hooks: Any
-
-    @property
-    def text(self) -> str:
-        return " ".join([self.storage[1], *map(str, self.shape)])
-
-
-class _Pickle(pickle.Unpickler):
-    """Makes what is in a file of torch.save's without torch: a _Saved of a tensor."""
-
-    def persistent_load(self, pid: Any) -> Any:
-        return pid
-
-    def find_class(self, module: str, name: str) -> Any:
-        if module == "torch":
-            return name
-        found = {("torch._utils", "_rebuild_tensor_v2"): _Saved, ("collections", "OrderedDict"): dict}
-        return found[module, name]
 
 
 class ArrayReader(NamedTuple):
