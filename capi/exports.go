@@ -15,10 +15,13 @@ import (
 	"io"
 	"math"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
 	"unsafe"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/goloader/goloader/core/collate"
 	"github.com/goloader/goloader/core/decode/webp"
@@ -39,6 +42,7 @@ import (
 	"github.com/goloader/goloader/core/source/folder"
 	"github.com/goloader/goloader/core/source/local"
 	"github.com/goloader/goloader/core/source/npy"
+	"github.com/goloader/goloader/core/source/npz"
 	"github.com/goloader/goloader/core/source/pixels"
 	"github.com/goloader/goloader/core/source/places"
 	"github.com/goloader/goloader/core/source/pt"
@@ -365,8 +369,10 @@ func arrayFormat(written string) (arrayfiles.Format, error) {
 	switch name, of, _ := strings.Cut(written, ":"); name {
 	case "npy":
 		return npy.Format{}, nil
+	case "npz":
+		return npz.Format{Name: of}, nil
 	case "pt":
-		return pt.Format{}, nil
+		return pt.New(of)
 	case "raw":
 		return raw.New(of)
 	case "text":
@@ -375,6 +381,35 @@ func arrayFormat(written string) (arrayfiles.Format, error) {
 		return wav.New(of)
 	}
 	return nil, fmt.Errorf("arrays in files of %q", written)
+}
+
+//export go_array_headers
+func go_array_headers(written, paths *C.char, count C.int32_t, out *C.char, each C.size_t, errOut *C.gl_error) (status C.gl_status) {
+	defer guard(&status, errOut)
+	format, err := arrayFormat(C.GoString(written))
+	if err != nil || count < 0 || each < 1 {
+		return report(fmt.Errorf("%d headers of %q: %w", int(count), C.GoString(written), errArgument), errOut)
+	}
+	into := unsafe.Slice((*byte)(unsafe.Pointer(out)), int(count)*int(each))
+	var reading errgroup.Group
+	reading.SetLimit(runtime.GOMAXPROCS(0))
+	for k, path := range joinedTexts(paths, int(count)) {
+		room := into[k*int(each):][:each]
+		reading.Go(func() (err error) {
+			defer func() {
+				if r := recover(); r != nil {
+					err = fmt.Errorf("%w: %v\n%s", pipeline.ErrBug, r, debug.Stack())
+				}
+			}()
+			text := arrayfiles.Text(context.Background(), format, localFiles, path)
+			if len(text) >= len(room) {
+				text = ""
+			}
+			fill(room, text)
+			return nil
+		})
+	}
+	return report(reading.Wait(), errOut)
 }
 
 // joinedTexts are so many, each NUL-terminated, one after the other.

@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /* Major in the high 16 bits: another major is another ABI.  Minor in the low: additions. */
-#define GL_ABI_VERSION 0x00170000u
+#define GL_ABI_VERSION 0x00170001u
 
 typedef int32_t gl_status;
 enum {
@@ -98,8 +98,9 @@ typedef struct gl_column {
  * until the loader is closed.  The text of each file's header is to be head, the extent and tail; or head alone if there are no
  * extents.  Files with others are not read (GL_UNMADE). */
 typedef struct gl_array_files {
-    /* "npy": the text is numpy's, without the white space behind it.  "pt", "raw:BYTES", "text:DTYPE:SKIP:DELIMITER",
-     * "wav:AS:CHUNKS": the packages of these names, in core/source, say what they are and which text they have. */
+    /* "npy": the text is numpy's, without the white space behind it.  "npz:NAME", "pt:WAY", "raw:BYTES",
+     * "text:DTYPE:SKIP:DELIMITER", "wav:AS:CHUNKS": the packages of these names, in core/source, say what they are and
+     * which text they have. */
     const char *format;
     const char *paths;      /* each followed by a NUL */
     const int64_t *offsets; /* [count + 1]: where in paths each begins, and the end */
@@ -274,6 +275,13 @@ typedef struct gl_files {
     int32_t indexed;              /* the list came from the index file */
     char notice[GL_REASON_BYTES]; /* what went wrong with the index file, or "" */
 } gl_files;
+
+/* gl_array_headers reads the headers of files that have an array each, before a plan is made of them.
+ *   format  as gl_array_files has it
+ *   paths   each followed by a NUL
+ *   out     [count][each]: the text of each header, NUL-terminated; "" of a file that cannot be read, has another format, or
+ *           a longer header */
+gl_status gl_array_headers(const char *format, const char *paths, int32_t count, char *out, size_t each, gl_error *err);
 
 /* gl_files_list begins to list the files of an image folder, in the order of torchvision's ImageFolder, in the
  * background.

@@ -66,6 +66,12 @@ gl_status gl_use_libwebp(void *init_config, void *get_features, void *decode, gl
     return go_use_libwebp(init_config, get_features, decode, err);
 }
 
+gl_status gl_array_headers(const char *format, const char *paths, int32_t count, char *out, size_t each,
+                           gl_error *err) {
+    ENTER(err);
+    return go_array_headers((char *)format, (char *)paths, count, out, each, err);
+}
+
 gl_status gl_files_list(const gl_tree *tree, gl_handle *out, gl_error *err) {
     ENTER(err);
     return go_files_list((gl_tree *)tree, out, err);

@@ -18,6 +18,9 @@ from .plan.paths import IMG_EXTENSIONS, Files, is_url
 
 _WAIT_MS = 100
 
+# Of arrays' headers that the core reads in one call, between which Ctrl-C is heard.
+_HEADERS_AT_ONCE, _HEADER_BYTES = 256, 512
+
 
 def list_files(
     directory: str | os.PathLike[str],
@@ -49,6 +52,22 @@ def list_files(
     labels = numbers[files.labels]
     labels.flags.writeable = False
     return Files(files.paths, files.offsets, labels, remote=files.remote, cache=files.cache)
+
+
+def array_headers(format: str, files: Files, numbers: Sequence[int]) -> list[str]:
+    """The texts of headers of files that have an array each, as `format` has it (capi/goloader.h); "" of any other.
+
+    All cores read them. Raises LibraryError where there is no core.
+    """
+    lib, texts = _native.own_library(), []
+    for begin in range(0, len(numbers), _HEADERS_AT_ONCE):
+        names = [files.name(number) + b"\0" for number in numbers[begin : begin + _HEADERS_AT_ONCE]]
+        out = ctypes.create_string_buffer(len(names) * _HEADER_BYTES)
+        lib.call(lib.gl_array_headers, format.encode(), b"".join(names), len(names), out, _HEADER_BYTES)
+        found = out.raw
+        pieces = (found[at : at + _HEADER_BYTES] for at in range(0, len(found), _HEADER_BYTES))
+        texts += [piece.partition(b"\0")[0] for piece in pieces]
+    return [text.decode("latin-1") for text in texts]
 
 
 def walk(

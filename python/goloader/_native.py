@@ -170,6 +170,7 @@ class SlotsUsage(Structure):
 # giving it away can cost a whole switch interval when another thread is busy.
 _LONG = {
     "gl_open": (c_int32, [c_char_p, c_size_t, POINTER(Source), POINTER(c_int64), POINTER(Error)]),
+    "gl_array_headers": (c_int32, [c_char_p, c_char_p, c_int32, POINTER(c_char), c_size_t, POINTER(Error)]),
     "gl_wait": (c_int32, [c_int32, c_int32]),
     "gl_files_list": (c_int32, [POINTER(Tree), POINTER(c_int64), POINTER(Error)]),
     "gl_shards_list": (c_int32, [POINTER(Shards), POINTER(c_int64), POINTER(Error)]),

@@ -1,10 +1,11 @@
-"""Classes of one's own that read a file of numbers for each sample, by np.fromfile, np.loadtxt, np.genfromtxt or
-torch.load: batches, errors, warnings and what is seen of changes are torch's."""
+"""Classes of one's own that read a file of numbers for each sample, by np.fromfile, np.loadtxt, np.genfromtxt, np.load
+of .npz files, or torch.load: batches, errors, warnings and what is seen of changes are torch's."""
 
 from __future__ import annotations
 
 import gzip
 import os
+import zipfile
 from collections.abc import Callable
 from functools import partial
 from inspect import getsource
@@ -79,6 +80,42 @@ class SavedByDevice(Files):
         return {"x": torch.load(self.paths[i], self.device, weights_only=False)}
 
 
+class Archived(Files):
+    def __getitem__(self, i: int) -> Any:
+        return np.load(self.paths[i])["x"]
+
+
+class ArchivedBoth(Files):
+    def __getitem__(self, i: int) -> Any:
+        with np.load(self.paths[i]) as data:
+            x, y = data["x"].astype(np.float32), data["y"]
+        return torch.from_numpy(x).unsqueeze(0) / 255, torch.tensor(y)
+
+
+class ArchivedAsked(Files):
+    def __getitem__(self, i: int) -> Any:
+        data = np.load(os.path.join(self.root, f"{i}.data"), allow_pickle=True)
+        return {"image": data["x"][..., 0], "label": data["y"], "index": i}
+
+
+class Named(Files):
+    def __getitem__(self, i: int) -> Any:
+        sample = torch.load(self.paths[i], weights_only=True)
+        return sample["x"], sample["y"]
+
+
+class Unpacked2(Files):
+    def __getitem__(self, i: int) -> Any:
+        x, y = torch.load(self.paths[i], weights_only=True)
+        return x.float(), y
+
+
+class Placed(Files):
+    def __getitem__(self, i: int) -> Any:
+        data = torch.load(self.paths[i], weights_only=True)
+        return {"x": data[0], "y": data[1]}
+
+
 def numbers(seed: int, *shape: int) -> Any:
     """Of all sizes, some of them 0, and some with few digits."""
     rng = np.random.default_rng(seed)
@@ -98,6 +135,16 @@ def to_tensor(dtype: Any, *shape: int) -> Any:
     return lambda path, seed: torch.save(torch.from_numpy(numbers(seed, *shape)).clamp(-99, 99).to(dtype), path)
 
 
+def to_arrays(save: Any, *shape: int, dtype: Any = np.float32) -> Any:
+    return lambda path, seed: save(
+        path.open("wb"), x=numbers(seed, *shape).clip(-99, 99).astype(dtype), y=np.int64(seed)
+    )
+
+
+def to_both(make: Callable[[Any, Any], Any], label: Callable[[int], Any] = int) -> Any:
+    return lambda path, seed: torch.save(make(torch.from_numpy(numbers(seed, 3, 4)), label(seed)), path)
+
+
 READ: dict[str, tuple[type[Files], Callable[[Path, int], Any]]] = {
     "items": (Items, to_items(np.float32)),
     "doubles": (Doubles, to_items(np.float64)),
@@ -115,6 +162,17 @@ READ: dict[str, tuple[type[Files], Callable[[Path, int], Any]]] = {
     "halves": (Saved, to_tensor(torch.float16, 40, 40)),
     "shorts": (SavedOnCpu, to_tensor(torch.int16, 40, 40)),
     "bytes": (SavedByDevice, to_tensor(torch.uint8, 3, 200, 100)),
+    "archive": (Archived, to_arrays(np.savez, 3, 5)),
+    "compressed": (Archived, to_arrays(np.savez_compressed, 30, 50, dtype=np.uint8)),
+    "archive of two": (ArchivedBoth, to_arrays(np.savez, 70, 80, dtype=np.int16)),
+    "compressed, of two": (ArchivedBoth, to_arrays(np.savez_compressed, 200, 100)),
+    "archive by names": (ArchivedAsked, to_arrays(np.savez, 9, 8, 3, dtype=np.uint8)),
+    "dict": (Named, to_both(lambda x, y: {"x": x, "y": y})),
+    "dict of tensors": (Named, to_both(lambda x, y: {"other": [None, "a", 1.5, (x,)], "y": y, "x": x}, torch.tensor)),
+    "dict with a float": (Named, to_both(lambda x, y: {"x": x, "y": y}, lambda seed: seed / 7)),
+    "tuple": (Unpacked2, to_both(lambda x, y: (x, y))),
+    "list": (Unpacked2, to_both(lambda x, y: [x, y], torch.tensor)),
+    "items of a tuple": (Placed, to_both(lambda x, y: (x, y, "more"))),
 }  # fmt: skip
 
 
@@ -140,10 +198,12 @@ def first(batch: Any) -> Any:
 
 
 @WORKERS
-@pytest.mark.parametrize("kind", [Lines, Saved, Shorts])
+@pytest.mark.parametrize("kind", [Lines, Saved, Shorts, Archived, Named])
 def test_files_that_differ_in_length(kind: type[Files], num_workers: int, tmp_path: Path) -> None:
     writes: dict[Any, Any] = {
         Lines: lambda path, seed: np.savetxt(path, numbers(seed, 2 + seed % 5, 3)),
+        Archived: lambda path, seed: np.savez(path.open("wb"), x=numbers(seed, 3 + seed % 7)),
+        Named: lambda path, seed: torch.save({"x": torch.arange(float(3 + seed % 7)), "y": seed}, path),
         Saved: lambda path, seed: torch.save(torch.arange(float(3 + seed % 7)), path),
         Shorts: lambda path, seed: np.arange(300 + seed, dtype=np.int16).tofile(path),
     }
@@ -180,6 +240,48 @@ OTHER: dict[str, Callable[[Path, int], Any]] = {
     "another protocol": lambda path, seed: torch.save(torch.ones(2, 2), path, pickle_protocol=4),
     "no archive": lambda path, seed: path.write_bytes(b"PK\3\4" + bytes(60)),
 }
+# Of archives and of dicts.
+OTHER_ARCHIVES: dict[str, Callable[[Path, int], Any]] = {
+    "without it": lambda path, seed: np.savez(path.open("wb"), z=np.ones(3)),
+    "of objects": lambda path, seed: np.savez(path.open("wb"), x=np.array([None, {}], object), y=1),
+    "in Fortran's order": lambda path, seed: np.savez(path.open("wb"), x=np.asfortranarray(np.ones((30, 50))), y=1),
+    "another shape": lambda path, seed: np.savez(path.open("wb"), x=np.ones((3, seed + 1)), y=1),
+    "an array": lambda path, seed: np.save(path.open("wb"), np.ones((3, 5), np.float32)),
+    "text": lambda path, seed: path.write_text("1 2"),
+    "empty": lambda path, seed: path.write_bytes(b""),
+    "nothing": lambda path, seed: np.savez(path.open("wb")),
+    "in the whole": lambda path, seed: archived(path, "x", b"not an array"),
+    "a member of bytes": lambda path, seed: archived(path, "x.npy", b"not an array"),
+    "a checksum": lambda path, seed: spoiled(path, seed),
+}
+OTHER_DICTS: dict[str, Callable[[Path, int], Any]] = {
+    "without it": lambda path, seed: torch.save({"z": torch.ones(3)}, path),
+    "a tensor": lambda path, seed: torch.save(torch.ones(3, 4), path),
+    "something else inside": lambda path, seed: torch.save({"x": torch.ones(3, 4), "y": 1, "z": {1, 2}}, path),
+    "an object inside": lambda path, seed: torch.save({"x": torch.ones(3, 4), "y": 1, "z": Path("a")}, path),
+    "a part": lambda path, seed: torch.save({"x": torch.ones(5, 4)[1:4], "y": 1}, path),
+    "a bool": lambda path, seed: torch.save({"x": torch.ones(3, 4), "y": seed % 2 == 0}, path),
+    "a large number": lambda path, seed: torch.save({"x": torch.ones(3, 4), "y": 1 << 70}, path),
+    "a list": lambda path, seed: torch.save([torch.ones(3, 4), 1], path),
+    "three": lambda path, seed: torch.save((torch.ones(3, 4), 1, 2), path),
+    "no archive": lambda path, seed: path.write_bytes(b"PK\3\4" + bytes(60)),
+}
+
+
+def archived(path: Path, name: str, content: bytes) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(name, content)
+        archive.writestr("y.npy", b"")
+
+
+def spoiled(path: Path, seed: int) -> None:
+    """One item of x is another one than was written."""
+    to_arrays(np.savez, 3, 5)(path, seed)
+    whole = bytearray(path.read_bytes())
+    whole[whole.index(b"NUMPY") + 130] ^= 1
+    path.write_bytes(whole)
+
+
 # Beside tensors of another kind these are errors, of which torch's workers have words about their shared memory.
 UNLIKE = {"a parameter", "with grad", "a list", "a dict"}
 
@@ -211,7 +313,33 @@ def test_other_files_are_the_librarys_own_matter(name: str, num_workers: int, tm
 
 
 @WORKERS
-@pytest.mark.parametrize("name", ["items", "lines", "columns", "tensor"])
+@pytest.mark.parametrize(
+    ("kind", "name", "other"),
+    [
+        *((each, "archive of two", other) for each in (Archived, ArchivedBoth) for other in OTHER_ARCHIVES),
+        *((each, "dict" if each is Named else "tuple", other) for each in (Named, Unpacked2) for other in OTHER_DICTS),
+    ],
+)
+def test_other_containers_are_the_librarys_own_matter(
+    kind: type[Files], name: str, other: str, num_workers: int, tmp_path: Path
+) -> None:
+    """All files are such, or one of them comes up in the second epoch."""
+    write = READ[name][1]
+    others = OTHER_DICTS if issubclass(kind, Named | Unpacked2) else OTHER_ARCHIVES
+    written(tmp_path, others[other])
+    check(program(kind(tmp_path), num_workers), native=None)
+
+    def change(epoch: int, loader: Any) -> None:
+        written(tmp_path, write)
+        if epoch == 1:
+            written(tmp_path, others[other], 7)
+
+    change(0, None)
+    check(Program(loader_of(kind(tmp_path), batch_size=4, num_workers=num_workers), epochs=3, before=change))
+
+
+@WORKERS
+@pytest.mark.parametrize("name", ["items", "lines", "columns", "tensor", "archive", "compressed", "dict"])
 @pytest.mark.parametrize("damage", [Path.unlink, cut, lambda path: path.write_bytes(b"\0" * 400)])
 def test_damaged_files(name: str, damage: Callable[[Path], Any], num_workers: int, tmp_path: Path) -> None:
     kind, write = READ[name]

@@ -129,6 +129,22 @@ func (a *arrays) Read(ctx context.Context, pieces ...source.Piece) error {
 	return nil
 }
 
+// Text is the text of a file's header; "" of a file that cannot be read, or has another format.
+func Text(ctx context.Context, format Format, store source.Store, path string) string {
+	file, err := store.Open(ctx, path)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	room := heads.Get().(*[HeadMax]byte)
+	defer heads.Put(room)
+	text, _, err := format.Head(ctx, file, room)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
 var heads = sync.Pool{New: func() any { return new([HeadMax]byte) }}
 
 // read reads some of an array's bytes.

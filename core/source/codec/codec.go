@@ -32,20 +32,38 @@ func Inflate(dst, src []byte) ([]byte, error) {
 	if len(src) < 2 {
 		return nil, ErrDamaged
 	}
+	if src[0] == 0x1f && src[1] == 0x8b {
+		return inflate(dst, src, func(d *inflater, from, to unsafe.Pointer, n *C.size_t) C.enum_libdeflate_result {
+			return C.libdeflate_gzip_decompress(d, from, C.size_t(len(src)), to, C.size_t(len(dst)), n)
+		})
+	}
+	return inflate(dst, src, func(d *inflater, from, to unsafe.Pointer, n *C.size_t) C.enum_libdeflate_result {
+		return C.libdeflate_zlib_decompress(d, from, C.size_t(len(src)), to, C.size_t(len(dst)), n)
+	})
+}
+
+// InflateRaw undoes deflate without a format around it, as in zip archives. All of src has to be of it.
+func InflateRaw(dst, src []byte) ([]byte, error) {
+	return inflate(dst, src, func(d *inflater, from, to unsafe.Pointer, n *C.size_t) C.enum_libdeflate_result {
+		var read C.size_t
+		result := C.libdeflate_deflate_decompress_ex(d, from, C.size_t(len(src)), to, C.size_t(len(dst)), &read, n)
+		if result == C.LIBDEFLATE_SUCCESS && read != C.size_t(len(src)) {
+			return C.LIBDEFLATE_BAD_DATA
+		}
+		return result
+	})
+}
+
+type inflater = C.struct_libdeflate_decompressor
+
+func inflate(dst, src []byte, by func(d *inflater, from, to unsafe.Pointer, n *C.size_t) C.enum_libdeflate_result) ([]byte, error) {
 	d := C.libdeflate_alloc_decompressor()
 	if d == nil {
 		return nil, errors.New("out of memory")
 	}
 	defer C.libdeflate_free_decompressor(d)
-	from, to := unsafe.Pointer(unsafe.SliceData(src)), unsafe.Pointer(unsafe.SliceData(dst))
 	var n C.size_t
-	var result C.enum_libdeflate_result
-	if src[0] == 0x1f && src[1] == 0x8b {
-		result = C.libdeflate_gzip_decompress(d, from, C.size_t(len(src)), to, C.size_t(len(dst)), &n)
-	} else {
-		result = C.libdeflate_zlib_decompress(d, from, C.size_t(len(src)), to, C.size_t(len(dst)), &n)
-	}
-	switch result {
+	switch by(d, unsafe.Pointer(unsafe.SliceData(src)), unsafe.Pointer(unsafe.SliceData(dst)), &n) {
 	case C.LIBDEFLATE_SUCCESS:
 		return dst[:n], nil
 	case C.LIBDEFLATE_INSUFFICIENT_SPACE:

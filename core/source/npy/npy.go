@@ -28,27 +28,52 @@ func (Format) Head(ctx context.Context, file source.Container, room *[arrayfiles
 	if err := file.Read(ctx, source.Piece{At: 0, Into: room[:have]}); err != nil {
 		return nil, none, err
 	}
-	if have < 12 || string(room[:len(magic)]) != magic {
-		return nil, none, fmt.Errorf("not a .npy file")
+	begin, end, err := extent(room[:have])
+	if err != nil {
+		return nil, none, err
 	}
-	text, length := int64(10), int64(binary.LittleEndian.Uint16(room[8:]))
-	if room[6] != 1 {
-		text, length = 12, int64(binary.LittleEndian.Uint32(room[8:]))
+	if int64(end) > file.Bytes() {
+		return nil, none, fmt.Errorf("a header of %d bytes", end-begin)
 	}
-	if room[6] < 1 || room[6] > 3 || room[7] != 0 {
-		return nil, none, fmt.Errorf("version %d.%d of the format", room[6], room[7])
-	}
-	end := text + length
-	if end > arrayfiles.HeadMax || end > file.Bytes() {
-		return nil, none, fmt.Errorf("a header of %d bytes", length)
-	}
-	if end > have {
+	if int64(end) > have {
 		if err := file.Read(ctx, source.Piece{At: have, Into: room[have:end]}); err != nil {
 			return nil, none, err
 		}
 	}
-	return bytes.TrimRight(room[text:end], " \n"), arrayfiles.Place{Begin: end}, nil
+	return trim(room[begin:end]), arrayfiles.Place{Begin: int64(end)}, nil
 }
+
+// Header is the text of a file that is in memory, and where its items begin.
+func Header(file []byte) (text []byte, items int, err error) {
+	begin, end, err := extent(file)
+	if err == nil && end > len(file) {
+		err = fmt.Errorf("a header of %d bytes", end-begin)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	return trim(file[begin:end]), end, nil
+}
+
+// extent is where the header's text begins and ends, by a file's first bytes.
+func extent(head []byte) (begin, end int, err error) {
+	if len(head) < 12 || string(head[:len(magic)]) != magic {
+		return 0, 0, fmt.Errorf("not a .npy file")
+	}
+	begin, length := 10, uint64(binary.LittleEndian.Uint16(head[8:]))
+	if head[6] != 1 {
+		begin, length = 12, uint64(binary.LittleEndian.Uint32(head[8:]))
+	}
+	if head[6] < 1 || head[6] > 3 || head[7] != 0 {
+		return 0, 0, fmt.Errorf("version %d.%d of the format", head[6], head[7])
+	}
+	if length > arrayfiles.HeadMax-uint64(begin) {
+		return 0, 0, fmt.Errorf("a header of %d bytes", length)
+	}
+	return begin, begin + int(length), nil
+}
+
+func trim(text []byte) []byte { return bytes.TrimRight(text, " \n") }
 
 // Read implements arrayfiles.Format.
 func (Format) Read(ctx context.Context, file source.Container, place arrayfiles.Place, skip int64, into []byte) error {

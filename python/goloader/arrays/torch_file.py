@@ -67,7 +67,13 @@ def _folder(archive: Archive) -> str | None:
 
 def read(archive: Archive, direct: bool) -> FileArray | dict[str, FileArray]:
     """The tensor of the file, or its tensors by their way through dicts and lists."""
-    folder, top = _saved(archive)
+    folder = _folder(archive)
+    assert folder is not None  # is_one
+    if folder + "byteorder" in archive.members and archive.read(folder + "byteorder", 16) != b"little":
+        raise ValueError(f"{archive.path}: saved on a machine of another byte order")
+    name = folder + "data.pkl"
+    begin, _ = archive.place(name)
+    top = _follow(f"{archive.path} at byte {begin}", archive.read(name, _PICKLE_BYTES_MAX))
     if isinstance(top, _Tensor):
         return _array(archive, folder, "the tensor", top, direct)
     found: dict[str, FileArray] = {}
@@ -75,27 +81,6 @@ def read(archive: Archive, direct: bool) -> FileArray | dict[str, FileArray]:
         if tensor.shape:  # a number has no rows
             found[way] = _array(archive, folder, f"tensor {way!r}", tensor, direct)
     return found
-
-
-def tensor_in(archive: Archive) -> tuple[str, tuple[int, ...]]:
-    """The dtype and the shape of the tensor that is all of the file. Raises ValueError for another file."""
-    if not is_one(archive):
-        raise ValueError(f"{archive.path}: not of torch.save")
-    _, top = _saved(archive)
-    if not isinstance(top, _Tensor):
-        raise ValueError(f"{archive.path}: more than a tensor")
-    return top.dtype or top.storage.dtype, top.shape
-
-
-def _saved(archive: Archive) -> tuple[str, Any]:
-    """In which folder of the archive everything is, and what its pickle stands for."""
-    folder = _folder(archive)
-    assert folder is not None  # is_one
-    if folder + "byteorder" in archive.members and archive.read(folder + "byteorder", 16) != b"little":
-        raise ValueError(f"{archive.path}: saved on a machine of another byte order")
-    name = folder + "data.pkl"
-    begin, _ = archive.place(name)
-    return folder, _follow(f"{archive.path} at byte {begin}", archive.read(name, _PICKLE_BYTES_MAX))
 
 
 def _tensors(top: Any) -> list[tuple[str, _Tensor]]:

@@ -54,12 +54,14 @@ func look(t testing.TB, content []byte, read int) (string, []byte, error) {
 	file, err := local.Store{}.Open(context.Background(), path)
 	require.NoError(t, err)
 	defer file.Close()
-	text, place, err := pt.Format{}.Head(context.Background(), file, new([arrayfiles.HeadMax]byte))
+	format, err := pt.New("")
+	require.NoError(t, err)
+	text, place, err := format.Head(context.Background(), file, new([arrayfiles.HeadMax]byte))
 	if err != nil {
 		return "", nil, err
 	}
 	into := make([]byte, read)
-	return string(text), into, pt.Format{}.Read(context.Background(), file, place, 0, into)
+	return string(text), into, format.Read(context.Background(), file, place, 0, into)
 }
 
 var plain = pickle("ShortStorage", "K\x06", "K\x02K\x03\x86", "K\x03K\x01\x86")

@@ -3,24 +3,24 @@
     spectrogram = torch.from_numpy(np.load(os.path.join(self.root, self.names[index])))
     rate, samples = scipy.io.wavfile.read(self.paths[index])
 
-Only headers are read here. The core looks at the header of each file that it reads: of one that has another array, the
-dataset's own code makes the batch, and raises or warns as it does.
+Only headers are read for the plan. The core looks at the header of each file that it reads: of one that has another
+array, the dataset's own code makes the batch, and raises or warns as it does.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import struct
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ..._errors import LibraryError
+from ..._files import array_headers
 from ...arrays.file_array import NUMPY_DTYPES, contiguous
-from ...arrays.npy import MAGIC
 from ..bytecode import Expression, UnreadableError
 from ..paths import Files
 from ..refusal import RefusalError
@@ -44,6 +44,21 @@ class Header:
     dtype: Any
 
 
+class Within(NamedTuple):
+    """Which of the arrays in a file: container[key], or the key-th of the `length` values that it is unpacked to."""
+
+    key: str | int
+    length: int | None = None
+
+    def of(self, container: Any) -> Any:
+        """Raises LookupError, or TypeError for a container that is none of what Go takes for one."""
+        if type(container) not in (dict, list, tuple, np.lib.npyio.NpzFile):
+            raise TypeError(type(container).__qualname__)
+        if self.length is not None and (type(container) not in (list, tuple) or len(container) != self.length):
+            raise LookupError(self.length)
+        return container[self.key]
+
+
 class FilesAhead(Ahead):
     """Arrays that are in a file each, of the same shape, but for one extent perhaps.
 
@@ -53,12 +68,14 @@ class FilesAhead(Ahead):
     format  of the files, as capi/goloader.h has it
     what    messages say of one, and
     named   of all of them
+    others  names of files end so which are read in another way
     """
 
     is_list = False
     format: str
     what: ClassVar[str]
     named: ClassVar[str]
+    others: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, own: OwnCode | ListItems, place: Expression) -> None:
         super().__init__(own, place, PATHS)
@@ -66,54 +83,42 @@ class FilesAhead(Ahead):
             self._files = Files.of(self.values)
         except RefusalError as error:
             raise UnreadableError(f"opens {place}, of which {error.refusal.why}", place) from None
-        found, took = {}, []
-        for number in _spread(len(self)):
-            begun = time.perf_counter()
-            found[number] = self._header(number)
-            took.append(time.perf_counter() - begun)
-        self._headers_s = sorted(took)[len(took) // 2] * len(self)
+        spread, begun = _spread(len(self)), time.perf_counter()
+        found = self._headers(spread)
+        self._headers_s = (time.perf_counter() - begun) / len(spread) * len(self)
         header = self._first(found[0])
         shape = header.shape
         zeros = np.zeros(shape, header.dtype)
         self.first = self.of(zeros)
         if why := why_not_collated(self.first):
             raise UnreadableError(f"reads {place}, of which an array is {why}", place)
-        size = self.first.nbytes
-        if set(found.values()) == {found[0]}:
-            begins = np.arange(len(self) + 1, dtype=np.int64) * size
+        # One that is none is perhaps damaged: its batches are the code's own.
+        if {*found} - {""} == {found[0]} and found.count("") <= 1:
+            begins = np.arange(len(self) + 1, dtype=np.int64) * zeros.nbytes
             files = ArrayFiles(self.format, self._files, begins, None, found[0], "")
-            strides = contiguous((len(self), *shape), self.first.itemsize)
+            strides = contiguous((len(self), *shape), zeros.itemsize)
             self.piece = Rows(Array(0, (len(self), *shape), strides, files, path=self._path(0), files=files))
             self.piece.in_one_piece = False
             # Nobody looks at its items.
             self.array = np.lib.stride_tricks.as_strided(zeros, (len(self), *shape), strides, writeable=False)
         else:
-            self.axis = self._axis(header, found.values())
+            self.axis = self._axis(header, found)
             self.piece = Rows(self._of_any_length(header), self.extents if self.axis else ())
 
     def _path(self, number: int) -> str:
         return os.fsdecode(self._files.name(number))
 
-    def _header(self, number: int) -> str:
-        """A header's text; "" of what has none."""
+    def _headers(self, numbers: Sequence[int]) -> list[str]:
+        """Headers' texts; "" of what has none."""
         try:
-            file = os.open(self._files.name(number), os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:
-            return ""
-        try:
-            return self.text_of(os.read(file, _HEADER_USUAL), file)
-        except OSError:
-            return ""
-        finally:
-            os.close(file)
+            texts = array_headers(self.format, self._files, numbers)
+        except LibraryError as error:
+            raise UnreadableError(f"opens {self.place}, of which no header can be read: {error}", self.place) from None
+        return ["" if self._path(n).endswith(self.others) else text for n, text in zip(numbers, texts, strict=True)]
 
     def of(self, array: Any) -> Any:
         """What a file gives, of its array."""
         return array
-
-    def text_of(self, content: bytes, file: int) -> str:
-        """The text of the header that a file's first bytes begin, of which `file` has the others; "" of none."""
-        raise NotImplementedError
 
     def header_of(self, text: str) -> Header | None:
         """What it says; None of another format."""
@@ -165,8 +170,7 @@ class FilesAhead(Ahead):
         shape, (head, tail) = header.shape, self.around(header, self.axis)
         extents = np.full(len(self), _OTHER, np.int64)
         each = int(np.prod(shape, dtype=np.int64)) // shape[self.axis]  # numbers there are of one more
-        for number in range(len(self)):
-            text = self._header(number)
+        for number, text in enumerate(self._headers(range(len(self)))):
             middle = text[len(head) : len(text) - len(tail)]
             found = text.startswith(head) and text.endswith(tail) and middle.isdecimal() and len(middle) < _DIGITS_MAX
             if found and 0 < int(middle) * each * self.first.itemsize < _BYTES_MAX:
@@ -190,23 +194,15 @@ class FilesAhead(Ahead):
 
 
 class NpyAhead(FilesAhead):
-    """.npy files, as np.load gives them."""
+    """.npy files, as np.load gives them, or arrays of .npz files, by their name."""
 
-    format, what, named = "npy", "array that numpy wrote in C's order", ".npy"
+    what, named = "array that numpy wrote in C's order", ".npy"
 
-    def __init__(self, own: OwnCode | ListItems, place: Expression, given: Mapping[str, Any]) -> None:
+    def __init__(
+        self, own: OwnCode | ListItems, place: Expression, given: Mapping[str, Any], within: Within | None
+    ) -> None:
+        self.format = "npy" if within is None else f"npz:{within.key}"
         super().__init__(own, place)
-
-    def text_of(self, content: bytes, file: int) -> str:
-        if content[:6] != MAGIC or content[6:8] not in (b"\1\0", b"\2\0", b"\3\0") or len(content) < 12:
-            return ""
-        begin, size = (10, content[8:10]) if content[6] == 1 else (12, content[8:12])
-        end = begin + int.from_bytes(size, "little")
-        if end > _HEADER_MAX:
-            return ""
-        if len(content) < end:
-            content += os.read(file, end - len(content))
-        return content[begin:end].rstrip(b" \n").decode("latin-1") if len(content) >= end else ""
 
     def header_of(self, text: str) -> Header | None:
         found = _NPY.fullmatch(text)
@@ -251,28 +247,6 @@ class WavAhead(FilesAhead):
         self.how, self.format = how, f"wav:{how.made}:{''.join(how.chunks)}"
         super().__init__(own, place)
 
-    def text_of(self, content: bytes, file: int) -> str:
-        """Of a file that is shorter than it says, or goes on otherwise, the core finds that out."""
-        at, encoding, align = 12, "", 0
-        if content[:4] != b"RIFF" or content[8:12] != b"WAVE":
-            return ""
-        while True:
-            if len(content) < at + _FORMAT_MAX:
-                content = os.pread(file, at + _FORMAT_MAX, 0) if at < _HEADER_MAX else b""
-            name, size = content[at : at + 4], int.from_bytes(content[at + 4 : at + 8], "little")
-            if len(name) < 4:
-                return ""
-            if name == b"data":
-                return f"{encoding} {size // align}" if encoding and size % align == 0 else ""
-            if name == b"fmt " and size >= 16 and len(content) >= at + 24:
-                tag, channels, rate, _, align, bits = struct.unpack_from("<HHIIHH", content, at + 8)
-                more = "+" if tag == _EXTENSIBLE else ""
-                if more and size == 40 and len(content) >= at + 34:
-                    (tag,) = struct.unpack_from("<H", content, at + 32)
-                kind = {1: "pcm", 3: "float"}.get(tag, "")
-                encoding = f"{kind}{bits}{more} {channels} {rate}" if align else ""
-            at += 8 + size + size % 2
-
     def header_of(self, text: str) -> Header | None:
         found = _WAV.fullmatch(text)
         if found is None or found["encoding"].rstrip("+") not in _STORED:
@@ -310,9 +284,6 @@ _WAV = re.compile(r"(?P<before>(?P<encoding>[a-z]+\d+\+?) (?P<channels>\d+) (?P<
 _STORED = {
     "pcm8": "uint8", "pcm16": "int16", "pcm24": "int32", "pcm32": "int32", "float32": "float32", "float64": "float64",
 }  # fmt: skip
-_EXTENSIBLE = 0xFFFE
-_FORMAT_MAX = 48  # bytes of a chunk "fmt " and its header
-_HEADER_USUAL, _HEADER_MAX = 128, 4096
 _BYTES_MAX = 1 << 40  # of an array
 # All headers are read before the first batch comes; of files that were read in one epoch that is quick in the next.
 _HEADERS_S_MAX = 2.0

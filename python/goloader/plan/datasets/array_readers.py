@@ -3,13 +3,13 @@
     points = np.fromfile(self.paths[index], dtype=np.float32).reshape(-1, 4)
     signal = np.loadtxt(os.path.join(self.root, self.names[index]), delimiter=",", skiprows=1)
     features = torch.load(f"{self.root}/{index}.pt")
+    image = np.load(self.paths[index])["image"]
 
 Each is called for the first file, with what the code calls it with: what that gives is what is expected of all.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import BuiltinFunctionType, ModuleType
@@ -19,12 +19,10 @@ import numpy as np
 import torch
 
 from ...adapters.python import caught_warnings
-from ...arrays import torch_file
-from ...arrays.archive import Archive
 from ...arrays.file_array import NUMPY_DTYPES
 from ..bytecode import Expression, UnreadableError
 from ..originals import is_original
-from .array_files import FilesAhead, Header, NpyAhead
+from .array_files import FilesAhead, Header, NpyAhead, Within
 from .own import ListItems, OwnCode
 
 
@@ -32,20 +30,28 @@ class _Read(FilesAhead):
     """Files that a function reads as it does the first one."""
 
     def __init__(
-        self, own: OwnCode | ListItems, place: Expression, function: Callable[..., Any], given: Mapping[str, Any]
+        self,
+        own: OwnCode | ListItems,
+        place: Expression,
+        function: Callable[..., Any],
+        given: Mapping[str, Any],
+        within: Within | None,
     ) -> None:
         super().__init__(own, place)
         name = function.__name__
         with caught_warnings() as warned:
             try:
                 made = function(self.values[0], **given)
+                made = made if within is None else within.of(made)
             except Exception as error:
                 raise UnreadableError(f"calls {name}, which raises {type(error).__name__}", place) from None
         first = self.first
-        alike: bool = type(made) is type(first) and (made.dtype, *made.shape) == (first.dtype, *first.shape)
+        alike: bool = type(made) is type(first)
+        if alike and type(made) not in (int, float):
+            alike = (made.dtype, *made.shape) == (first.dtype, *first.shape)
         if alike and type(made) is torch.Tensor:
             alike = made.is_contiguous() and made.device.type == "cpu"
-        elif alike:
+        elif alike and type(made) is np.ndarray:
             alike = made.flags.carray
         if warned or not alike:
             raise UnreadableError(f"calls {name}, which does more than to read an array", place)
@@ -56,13 +62,12 @@ class RawAhead(_Read):
 
     what = named = "binary"
 
-    def __init__(self, own: OwnCode | ListItems, place: Expression, given: Mapping[str, Any]) -> None:
+    def __init__(
+        self, own: OwnCode | ListItems, place: Expression, given: Mapping[str, Any], within: Within | None
+    ) -> None:
         self._dtype = np.dtype(given.get("dtype", float))
         self.format = f"raw:{self._dtype.itemsize}"
-        super().__init__(own, place, np.fromfile, given)
-
-    def text_of(self, content: bytes, file: int) -> str:
-        return str(os.fstat(file).st_size // self._dtype.itemsize)
+        super().__init__(own, place, np.fromfile, given, within)
 
     def header_of(self, text: str) -> Header | None:
         return Header("", (int(text),), "", self._dtype) if text else None
@@ -75,28 +80,16 @@ class LinesAhead(_Read):
     """Numbers in lines: [lines, columns], or [lines] where each line has one."""
 
     what, named = "file of numbers in two lines or more", "text"
+    others = (".gz", ".bz2", ".xz", ".lzma")  # which numpy takes for compressed, whatever is in them
 
-    def __init__(self, name: str, own: OwnCode | ListItems, place: Expression, given: Mapping[str, Any]) -> None:
+    def __init__(
+        self, name: str, own: OwnCode | ListItems, place: Expression, given: Mapping[str, Any], within: Within | None
+    ) -> None:
         self._dtype = np.dtype(given.get("dtype", float))
         self._skip: int = given.get("skiprows", given.get("skip_header", 0))
         self._delimiter: str | None = given.get("delimiter")
         self.format = f"text:{self._dtype.name}:{self._skip}:{self._delimiter or ''}"
-        super().__init__(own, place, vars(np)[name], given)
-
-    def _header(self, number: int) -> str:
-        # numpy takes these for compressed, whatever is in them.
-        return "" if self._path(number).endswith((".gz", ".bz2", ".xz", ".lzma")) else super()._header(number)
-
-    def text_of(self, content: bytes, file: int) -> str:
-        """Of numbers that are none, and lines that differ, the core finds that out."""
-        with open(os.dup(file), "rb") as whole:
-            whole.seek(0)
-            lines = whole.read().split(b"\n")[self._skip :]
-        if lines and not lines[-1]:
-            lines.pop()
-        delimiter = None if self._delimiter is None else self._delimiter.encode()
-        columns = len(lines[0].split(delimiter)) if len(lines) > 1 else 0
-        return f"{len(lines)} {columns}" if columns else ""
+        super().__init__(own, place, vars(np)[name], given, within)
 
     def header_of(self, text: str) -> Header | None:
         if not text:
@@ -109,27 +102,26 @@ class LinesAhead(_Read):
 
 
 class TensorAhead(_Read):
-    """A tensor each, as torch.save writes it."""
+    """A tensor each, or a number, as torch.save writes it, by itself or beside others."""
 
-    format = "pt"
     what, named = "tensor that torch.save wrote, all of its storage and in C's order", ".pt"
 
-    def __init__(self, own: OwnCode | ListItems, place: Expression, given: Mapping[str, Any]) -> None:
-        super().__init__(own, place, torch.load, given)
+    def __init__(
+        self, own: OwnCode | ListItems, place: Expression, given: Mapping[str, Any], within: Within | None
+    ) -> None:
+        self.format = f"pt:{way_to(within)}"
+        super().__init__(own, place, torch.load, given, within)
 
     def of(self, array: Any) -> Any:
-        return torch.from_numpy(array)
+        return self._number(array) if self._number is not None else torch.from_numpy(array)
 
-    def text_of(self, content: bytes, file: int) -> str:
-        """Of a tensor that lies otherwise, or is more than its storage, the core finds that out."""
-        try:
-            with open(os.dup(file), "rb") as whole:
-                dtype, shape = torch_file.tensor_in(Archive(f"file {file}", whole))
-        except (OSError, ValueError):
-            return ""
-        return " ".join([dtype, *map(str, shape)])
+    def _first(self, text: str) -> Header:
+        self._number = _PYTHON_NUMBERS.get(text)
+        return super()._first(text)
 
     def header_of(self, text: str) -> Header | None:
+        if text in _PYTHON_NUMBERS:
+            return Header(text, (), "", np.dtype(_PYTHON_NUMBERS[text]))
         dtype, *extents = text.split() or [""]
         if dtype not in NUMPY_DTYPES:
             return None
@@ -141,19 +133,36 @@ class TensorAhead(_Read):
         return header.before + head, "".join(f" {each}" for each in extents[axis + 1 :])
 
 
+def way_to(within: Within | None) -> str:
+    """As core/source/pickle writes it."""
+    match within:
+        case None:
+            return ""
+        case Within(key=str(name)):
+            return f"name:{name}"
+        case Within(key=number, length=None):
+            return f"item:{number}"
+    return f"part:{within.key}:{within.length}"
+
+
+_PYTHON_NUMBERS: dict[str, type] = {"int": int, "float": float}
+
+
 class ArrayReader(NamedTuple):
     """A function that reads the array in a file.
 
     parameters  behind the path, in order
     known       whether Go reads files so, by what is given for them: constants
-    ahead       of a dataset's code, the path and what is given
+    ahead       of a dataset's code, the path, what is given, and what is taken of the container that a file has
+    keys        the types of keys that are known to be taken of such a container
     """
 
     library: ModuleType
     name: str
     parameters: tuple[str, ...]
     known: Callable[[Mapping[str, Any]], bool]
-    ahead: Callable[[Any, Expression, Mapping[str, Any]], FilesAhead]
+    ahead: Callable[[Any, Expression, Mapping[str, Any], Within | None], FilesAhead]
+    keys: tuple[type, ...] = ()
 
     @property
     def function(self) -> Any:
@@ -214,9 +223,9 @@ def reader_of(called: Any) -> ArrayReader | None:
 
 
 READERS = (
-    ArrayReader(np, "load", (), _reads_npy, NpyAhead),
+    ArrayReader(np, "load", (), _reads_npy, NpyAhead, (str,)),
     ArrayReader(np, "fromfile", ("dtype",), _reads_items, RawAhead),
     ArrayReader(np, "loadtxt", ("dtype",), _reads_lines, partial(LinesAhead, "loadtxt")),
     ArrayReader(np, "genfromtxt", ("dtype",), _reads_lines, partial(LinesAhead, "genfromtxt")),
-    ArrayReader(torch, "load", ("map_location",), _reads_tensor, TensorAhead),
+    ArrayReader(torch, "load", ("map_location",), _reads_tensor, TensorAhead, (str, int)),
 )

@@ -45,7 +45,7 @@ from ..arithmetic import (
     dtype_of,
     kind_of,
 )
-from ..array_files import FilesAhead
+from ..array_files import FilesAhead, Within
 from ..array_readers import ArrayReader
 from ..array_readers import reader_of as array_reader_of
 from ..arrays import is_scattered
@@ -175,8 +175,13 @@ class Leaf:
                     raise UnreadableError("takes items by a slice that is kept")
                 return self._listed(kind, list(map(self.value, items)))
             case Part(owner=owner, number=number, count=count):
+                if (call := self._read_by(owner)) is not None and call[0].keys:
+                    with suppress(UnreadableError):
+                        return self._loaded(*call, Within(number, count))
                 return self._part(owner, number, count)
             case Item(owner=owner, key=key):
+                if (call := self._read_by(owner)) is not None:
+                    return self._loaded(*call, Within(self._key(key)))
                 return self._item(owner, key)
             case Attribute(owner=owner, name=name):
                 return self._attribute(owner, name)
@@ -199,12 +204,8 @@ class Leaf:
                 if operator in IN_PLACE and kind_of((value := self._single(left)).sample) in ("tensor", "array"):
                     return self._changed(expression, value, self._single(right))
                 return self._binary(operator, self._single(left), self._single(right))
-            case Call(function=function, arguments=(path, *others), options=options) if (
-                self._depends(path)
-                and not isinstance(path, Entered)
-                and (read := array_reader_of(self._node.own.means_if_seen(function))) is not None
-            ):
-                return self._loaded(read, path, others, dict(options))
+            case Call() if (call := self._read_by(expression)) is not None:
+                return self._loaded(*call, None)
             case Call(function=function, arguments=(path,), options=options) if (
                 self._depends(path) and (reader := reader_of(self._node.own.means_if_seen(function))) is not None
             ):
@@ -465,9 +466,18 @@ class Leaf:
 
     # Values that are worked out ahead
 
-    def _loaded(
-        self, reader: ArrayReader, path: Expression, others: list[Expression], options: dict[str, Expression]
-    ) -> Value:
+    def _read_by(self, called: Expression) -> tuple[ArrayReader, Call] | None:
+        """What reads the arrays in a file, if that is called, or entered, there."""
+        call = called.manager if isinstance(called, Entered) else called
+        match call:
+            case Call(function=function, arguments=(path, *_)) if self._depends(path) and not isinstance(path, Entered):
+                reader = array_reader_of(self._node.own.means_if_seen(function))
+                return None if reader is None else (reader, call)
+        return None
+
+    def _loaded(self, reader: ArrayReader, call: Call, within: Within | None) -> Value:
+        path, *others = call.arguments
+        options = dict(call.options)
         name = f"{reader.library.__name__}.{reader.name}"
         if not reader.is_original():
             raise UnreadableError(f"calls {name}, which was replaced")
@@ -476,7 +486,9 @@ class Leaf:
         constants = {name: each.sample for name, each in values.items() if each.constant}
         if len(constants) < len(others) + len(options) or not reader.known(constants):
             raise UnreadableError(f"calls {name} with other arguments")
-        return self._of_files(self._node.loaded(path, reader, constants))
+        if within is not None and type(within.key) not in reader.keys:
+            raise UnreadableError(f"takes items of what {name} gives")
+        return self._of_files(self._node.loaded(path, reader, constants, within))
 
     def _of_files(self, base: FilesAhead) -> Value:
         self._node.domain.limit(INDEX, len(base))
@@ -485,9 +497,9 @@ class Leaf:
 
         def make() -> Items:
             self.inputs.append(Input(base, base.array, INDEX))
-            return self.writer.input(_dtype_name(base.first), base.first.shape)
+            return self.writer.input(_dtype_name(base.array), np.shape(base.first))
 
-        return Value(base.first, make=make)
+        return Value(base.first, make=make, small=type(base.first) is float)
 
     def _sound(self, reader: Reader, function: Expression, path: Expression, options: dict[str, Expression]) -> Any:
         """A sound and its rate, in the order in which the function gives them."""

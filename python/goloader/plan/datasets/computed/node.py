@@ -27,7 +27,7 @@ from ...refusal import RefusalError
 from ...structure import Structure
 from ..ahead import Ahead, ArraysAhead, Laid, NumbersAhead, TextAhead, TextsAhead
 from ..arithmetic import Value, kind_of
-from ..array_files import FilesAhead, Sounds, WavAhead
+from ..array_files import FilesAhead, Sounds, WavAhead, Within
 from ..array_readers import ArrayReader
 from ..bases import Base, Records
 from ..integers import INDEX, Domain
@@ -312,10 +312,10 @@ class Computed(Node):
             self._laid[expression] = make()
         return self._laid[expression]
 
-    def loaded(self, path: Expression, reader: ArrayReader, given: dict[str, Any]) -> FilesAhead:
+    def loaded(self, path: Expression, reader: ArrayReader, given: dict[str, Any], within: Within | None) -> FilesAhead:
         """The arrays of files."""
-        key = path, reader.library, reader.name, repr(given)
-        return self._worked_ahead(key, lambda: reader.ahead(self.own, path, given))
+        key = path, reader.library, reader.name, repr(given), within
+        return self._worked_ahead(key, lambda: reader.ahead(self.own, path, given, within))
 
     def sounds(self, path: Expression, how: Sounds) -> WavAhead:
         """The sounds of files."""
