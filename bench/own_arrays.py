@@ -79,6 +79,20 @@ class Features(Dataset[Any]):
         return torch.load(f"{self.folder}/{index}.pt", weights_only=True), index % 10
 
 
+class Archived(Dataset[Any]):
+    """An .npz file for each sample, with an image and a label."""
+
+    def __init__(self, root: Path, count: int) -> None:
+        self.paths = [str(root / f"{number}.npz") for number in range(count)]
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, index: int) -> Any:
+        data = np.load(self.paths[index])
+        return torch.from_numpy(data["image"].astype(np.float32)), torch.tensor(data["label"])
+
+
 class Table(Dataset[Any]):
     """Columns that are normalised, and a class."""
 
@@ -171,6 +185,14 @@ def features_in_files(scratch: Path) -> Dataset[Any]:
     for number in range(1024):
         torch.save(torch.randn(197, 384, generator=torch.Generator().manual_seed(number)), scratch / f"{number}.pt")
     return Features(scratch, 1024)
+
+
+@array_case("a compressed .npz file for each sample: int16 [128, 128] as float32, and a label", target=4)
+def slices_in_archives(scratch: Path) -> Dataset[Any]:
+    for number in range(1024):
+        image = np.random.default_rng(number).normal(0, 100, (128, 128)).astype(np.int16)
+        np.savez_compressed(scratch / f"{number}.npz", image=image, label=number % 2)
+    return Archived(scratch, 1024)
 
 
 @array_case("a dict of a mapped row, tokens and the index", target=4, lowered=textures)
