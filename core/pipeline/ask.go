@@ -42,6 +42,10 @@ func (r *Run) question(b *batch) {
 		b.ask = b.stall
 		return
 	}
+	if b.apart && b.stall.Kind != 0 { // none is made yet; of an error the script's own code makes the batch
+		b.ask = b.stall
+		return
+	}
 	end := len(b.samples)
 	if b.stall.Kind != 0 {
 		end = b.drawn // of a script's sample no image is drawn for while one of them stalls it

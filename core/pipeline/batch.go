@@ -3,6 +3,7 @@ package pipeline
 import (
 	"fmt"
 	"math"
+	"unsafe"
 
 	"github.com/goloader/goloader/core/collate"
 	"github.com/goloader/goloader/core/decode"
@@ -52,6 +53,7 @@ type sample struct {
 	told      bool         // Doubts has told of it
 	plain     plan.Mode    // of a script: the mode that the file has to be of; empty for any
 	reader    plan.Reader  // of a script: what reads it
+	at        int          // where it is in the slot, of a batch whose images may differ in size
 	place     *cache.Place // of its pixels, where these are to be kept
 	held      recipe.Size  // of its pixels, if a cache has them: its bytes, or lent; else 0x0
 	lent      []byte       // pixels that are to be kept, or that several images share, while its worker makes it
@@ -132,8 +134,11 @@ type batch struct {
 	after positions  // words that the stream had drawn when this batch drew last
 	drew  bool       // after is known
 	// numbers are those of a script's samples, one sample's after the other's: what its First left, until it draws.
-	numbers  []uint64
-	first    positions // words that the stream had drawn when the batch's files were known
+	numbers []uint64
+	first   positions // words that the stream had drawn when the batch's files were known
+	// columns are those numbers that are given, of all samples drawn for, as long as there is no slot to write them to.
+	columns  []uint64
+	apart    bool // images may differ in size: there is no slot before all are drawn for
 	scripted bool
 	unopened bool          // a script cannot say which files there are
 	unknown  bool          // a stream's samples that are still to be found
@@ -167,7 +172,7 @@ type batch struct {
 // begin makes an empty batch of what was one before.
 func (b *batch) begin(l *Loader, sequence int64, st *stream) {
 	*b = batch{sequence: sequence, stream: st, samples: b.samples[:0], spans: b.spans[:0], steps: b.steps[:0],
-		indices: b.indices[:0], picked: b.picked[:0], out: b.out[:0], uneven: b.uneven[:0], numbers: b.numbers[:0]}
+		indices: b.indices[:0], picked: b.picked[:0], out: b.out[:0], uneven: b.uneven[:0], numbers: b.numbers[:0], columns: b.columns[:0]}
 	b.out, b.uneven = append(b.out, make([]recipe.Size, l.views)...), append(b.uneven, make([]error, l.views)...)
 }
 
@@ -191,7 +196,7 @@ func (b *batch) runnable() *span {
 	}
 	for i := range b.spans {
 		sp := &b.spans[i]
-		if sp.phase == ready && (b.drawn >= sp.hi || sp.upTo > sp.lo) {
+		if sp.phase == ready && (!b.apart || b.slot.Valid()) && (b.drawn >= sp.hi || sp.upTo > sp.lo) {
 			return sp
 		}
 	}
@@ -213,7 +218,18 @@ func (b *batch) unreadSpan() *span {
 
 // hasPlaceFor reports whether an image goes into the slot. It does not if it differs in size from the batch's first, or as
 // long as there is none: until the first sample's target has been seen.
-func (b *batch) hasPlaceFor(s *sample) bool { return b.slot.Valid() && s.out == b.out[s.view] }
+func (b *batch) hasPlaceFor(s *sample) bool {
+	return b.slot.Valid() && (b.apart || s.out == b.out[s.view])
+}
+
+// placeOf is where image i goes that has a place.
+func (b *batch) placeOf(l *Loader, fields []Field, i int) unsafe.Pointer {
+	s := &b.samples[i]
+	if b.apart {
+		return unsafe.Add(b.slot.Data(), s.at)
+	}
+	return unsafe.Add(b.slot.Data(), fields[s.view].Offset+l.imageBytes(s)*(i/l.views))
+}
 
 // failure is what Next reports in place of the batch.
 func (b *batch) failure() error {
@@ -259,7 +275,7 @@ func (b *batch) restart() {
 	if b.unopened || b.unknown || b.ended {
 		return
 	}
-	b.drawn, b.steps, b.err, b.lost, b.drew = 0, b.steps[:0], nil, false, false
+	b.drawn, b.steps, b.err, b.lost, b.drew, b.columns = 0, b.steps[:0], nil, false, false, b.columns[:0]
 	clear(b.out)
 	clear(b.uneven)
 	b.stall, b.ask = Ask{}, Ask{}

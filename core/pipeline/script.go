@@ -13,6 +13,7 @@ import (
 	"github.com/goloader/goloader/core/rng"
 	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/stats"
+	"github.com/goloader/goloader/core/tensor"
 )
 
 // A script (core/draw) makes samples of several images. Which files a sample opens may be drawn as well: that is done as its
@@ -79,7 +80,7 @@ func (k *scripted) check(indices []int64) error { return within(indices, noSampl
 
 func (k *scripted) setUp(r *Run, b *batch, indices []int64, span int) {
 	b.indices = append(b.indices, indices...)
-	b.scripted = true
+	b.scripted, b.apart = true, k.l.plan.Parts[0].Script.Apart
 	b.cut(len(indices)*k.l.views, span*k.l.views)
 	r.openFiles(b)
 }
@@ -214,11 +215,49 @@ func (b *batch) drawnFor(l *Loader) positions {
 	return now
 }
 
-// putNumbers writes the numbers of the sample at a batch's turn into the slot.
-func (l *Loader) putNumbers(b *batch, numbers []uint64) {
+// putNumbers writes the numbers of sample n into the slot.
+func (l *Loader) putNumbers(b *batch, n int, numbers []uint64) {
 	for c, number := range numbers {
-		*(*uint64)(unsafe.Add(b.slot.Data(), b.fields[l.views+c].Offset+8*(b.drawn/l.views))) = number
+		*(*uint64)(unsafe.Add(b.slot.Data(), b.fields[l.views+c].Offset+8*n)) = number
 	}
+}
+
+// layApart gives a batch its slot whose images may differ in size, once all of them are drawn for, and writes the sizes.
+func (r *Run) layApart(b *batch) {
+	l := r.loader
+	var specs, sizes []tensor.Spec
+	n := len(b.samples) / l.views
+	for v, o := range l.output {
+		items := 0
+		for i := v; i < len(b.samples); i += l.views {
+			s := &b.samples[i]
+			s.at = items * o.DType.Size()
+			items += l.imageBytes(s) / o.DType.Size()
+		}
+		specs = append(specs, tensor.Spec{DType: o.DType, Shape: tensor.Shape{items}})
+		sizes = append(sizes, tensor.Spec{DType: tensor.Int64, Shape: tensor.Shape{n, 2}})
+	}
+	for _, of := range l.columns() {
+		specs = append(specs, tensor.Spec{DType: of.Spec().DType, Shape: tensor.Shape{n}})
+	}
+	b.fields, b.bytes = place(append(specs, sizes...)...)
+	if err := b.reserve(l, b.bytes); err != nil {
+		b.lost, b.undone, b.err = true, 0, err
+		return
+	}
+	for i := range b.samples {
+		s := &b.samples[i]
+		s.at += b.fields[s.view].Offset
+		size := unsafe.Add(b.slot.Data(), b.fields[len(specs)+int(s.view)].Offset+16*(i/l.views))
+		*(*[2]int64)(size) = [2]int64{int64(s.out.Height), int64(s.out.Width)}
+	}
+}
+
+func (k *scripted) fields(b *batch) ([]Field, int) {
+	if b.apart {
+		return b.fields, b.bytes
+	}
+	return k.images.fields(b)
 }
 
 // generatorsEach is how many a script's stream has: torch's, Python's, numpy's, and those of the user's objects.

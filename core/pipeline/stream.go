@@ -215,7 +215,7 @@ func (r *Run) drawable(b *batch) int {
 			b.stall = b.doubt(kind, place, s.why)
 			return hi
 		}
-		if !b.slot.Valid() && hi+each >= r.loader.views {
+		if !b.slot.Valid() && !b.apart && hi+each >= r.loader.views {
 			return hi + each // the first sample decides on the slot
 		}
 	}
@@ -296,14 +296,22 @@ func (l *Loader) drawImage(b *batch, place int, steps []recipe.Step) ([]recipe.S
 // drewSample takes note of the sample at a batch's turn, which is drawn for, and of a script's numbers.
 func (r *Run) drewSample(b *batch, numbers []uint64) {
 	each := r.loader.together()
+	if b.apart {
+		b.columns = append(b.columns, numbers...)
+	}
 	for place := b.drawn; place < b.drawn+each && !b.lost; place++ {
 		r.placed(b, place)
 	}
 	if b.lost {
 		return
 	}
-	if b.slot.Valid() {
-		r.loader.putNumbers(b, numbers)
+	switch {
+	case b.slot.Valid() && b.apart:
+		for n := range len(b.samples) / each {
+			r.loader.putNumbers(b, n, b.columns[n*len(numbers):][:len(numbers)])
+		}
+	case b.slot.Valid():
+		r.loader.putNumbers(b, b.drawn/each, numbers)
 	}
 	b.drawn += each
 }
@@ -338,6 +346,12 @@ func (r *Run) stopDraws(b *batch, err error) {
 // placed takes note of the size of a finished image at a place; the first sample's decide on the slot.
 func (r *Run) placed(b *batch, place int) {
 	views, s := r.loader.views, &b.samples[place]
+	if b.apart {
+		if place == len(b.samples)-1 {
+			r.layApart(b)
+		}
+		return
+	}
 	if place < views {
 		b.out[s.view] = s.out
 	}

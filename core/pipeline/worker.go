@@ -110,7 +110,7 @@ func (w *worker) makeImages(b *batch, lo, hi int, steps []recipe.Step) error {
 		// What has no place goes aside: no batch comes of it, but if the file is damaged that is the error to report.
 		dst, size := aside, l.imageBytes(s)
 		if b.hasPlaceFor(s) {
-			dst = unsafe.Add(b.slot.Data(), fields[s.view].Offset+size*(i/l.views))
+			dst = b.placeOf(l, fields, i)
 		}
 		w.jobs.SetSample(len(w.todo), dst, size, l.view(s).store)
 		if err := w.setJob(s, s.data(), steps[s.steps[0]:s.steps[1]]); err != nil {
@@ -128,7 +128,7 @@ func (w *worker) makeImages(b *batch, lo, hi int, steps []recipe.Step) error {
 		}
 		size, found := l.imageBytes(s), false
 		if b.hasPlaceFor(s) { // else nobody knows what its code would make of it
-			found = looks.found(unsafe.Slice((*byte)(unsafe.Add(b.slot.Data(), fields[s.view].Offset+size*(i/l.views))), size))
+			found = looks.found(unsafe.Slice((*byte)(b.placeOf(l, fields, i)), size))
 		}
 		if !found {
 			s.away(refused, stats.Untransformed, "%s: its code may go another way for an image of such pixels", name(s))

@@ -44,6 +44,7 @@ func script(n node, p Part, from Source) *Script {
 		s.Tables = append(s.Tables, numberTable(n))
 	}
 	s.Generators = int(f.get("generators").int(0, GeneratorsMax))
+	s.Apart = f.get("apart").bool()
 	opens := f.get("opens")
 	for _, n := range opens.list() {
 		s.Opens = append(s.Opens, sp.open(n, p))

@@ -20,6 +20,9 @@ type Script struct {
 	Body    []Instruction
 	Gives   []Give
 	Columns []int // numbers that each sample has, beside its images: registers
+	// Apart says that images of a batch may differ in size. Those of each of Gives lie one after the other then, and behind the
+	// columns there is one more field for each: int64 [samples, 2], the heights and widths.
+	Apart bool
 	// Generators are how many of the user's own objects are drawn from, beside a worker's three: each a random.Random.
 	Generators int
 }

@@ -17,7 +17,7 @@ import (
 
 // scripted is the plan of samples that draw from all three generators and from two of the user's objects: numpy's says which
 // file they open, the others' are among their numbers, and a sample for which Python's is small is left to the caller.
-func scripted(t *testing.T, samples, files int) *plan.Plan {
+func scripted(t *testing.T, samples, files int, apart bool) *plan.Plan {
 	t.Helper()
 	table := make([]byte, 0, 3*256)
 	for range 3 {
@@ -26,7 +26,7 @@ func scripted(t *testing.T, samples, files int) *plan.Plan {
 		}
 	}
 	p, err := plan.Parse(fmt.Appendf(nil, `{"version": 1, "source": {"kind": "script"}, "output": null, "parts": [{"count": %d, "script": {
-		"files": [%d], "images": 1, "numbers": ["int", "float", "float", "float", "int"], "vectors": [], "tables": [], "generators": 2,
+		"files": [%d], "images": 1, "numbers": ["int", "float", "float", "float", "int"], "vectors": [], "tables": [], "generators": 2, "apart": %v,
 		"opens": [{"list": 0, "row": ["number", 0], "mode": "RGB", "plain": false, "reader": ""}],
 		"first": [{"do": "let", "number": 0, "value": ["numpy.randint", %d]}],
 		"body": [{"do": "let", "number": 1, "value": ["torch.rand"]}, {"do": "let", "number": 2, "value": ["python.random"]},
@@ -35,7 +35,7 @@ func scripted(t *testing.T, samples, files int) *plan.Plan {
 		"gives": [{"image": 0, "file": 0, "output": {"dtype": "uint8", "channels": 3}, "table": "%s", "looks": null}], "columns": [0, 1, 2, 3, 4]}}],
 		"rng": {"fma": true, "correctly_rounded_exp": false}, "seek_index": {"bytes_max": 1000000, "path": null},
 		"pillow": {"pass_order": "shrink_first", "max_pixels": %d, "decoders": []}}`,
-		samples, files, files, leftBelow, base64.StdEncoding.EncodeToString(table), maxPixels))
+		samples, files, apart, files, leftBelow, base64.StdEncoding.EncodeToString(table), maxPixels))
 	require.NoError(t, err)
 	return p
 }
@@ -70,18 +70,23 @@ func (w *worker) numbers(samples, files int) (all []uint64, made bool) {
 
 // Workers draw for one batch while the caller submits the next, which draws what files it opens. Every sample has the numbers
 // that a user's own code would have drawn, also behind batches that this code has made itself, and behind a size that was wrong.
+// Where images may differ in size, those of a batch lie one after the other.
 func TestScriptsDrawAsOneWorkerAfterTheOther(t *testing.T) {
 	random := logSeed(t)
 	const samples, files = 60, 24
 	photos := make([]photo, files)
-	for i := range photos {
-		kind := []string{"png", "png", "jpeg", "png", "liar", "cut png"}[i%6]
-		photos[i] = kinds[kind](size(20, 17), random)
-		photos[i].name = fmt.Sprintf("%d %s", i, kind)
-	}
-	p := scripted(t, samples, files)
 	skipped, supplied := 0, 0
-	for range 6 {
+	for k := range 8 {
+		apart := k%2 == 1
+		for i := range photos {
+			kind, of := []string{"png", "png", "jpeg", "png", "liar", "cut png"}[i%6], size(20, 17)
+			if apart {
+				of = size(1+random.IntN(30), 1+random.IntN(30))
+			}
+			photos[i] = kinds[kind](of, random)
+			photos[i].name = fmt.Sprintf("%d %s", i, kind)
+		}
+		p := scripted(t, samples, files, apart)
 		o := pipeline.Options{Workers: 1 + random.IntN(4), Streams: 1 + random.IntN(3), Span: random.IntN(6)}
 		r := newRig(t, p, photos, o)
 		workers, began := make([]worker, o.Streams), make([]worker, o.Streams)
@@ -120,7 +125,7 @@ func TestScriptsDrawAsOneWorkerAfterTheOther(t *testing.T) {
 				continue
 			}
 			require.True(t, made)
-			requireScripted(t, photos, numbers, lease)
+			requireScripted(t, photos, numbers, lease, apart)
 		}
 		position := make([]int64, r.run.Positions())
 		require.NoError(t, r.run.Position(position))
@@ -153,7 +158,7 @@ func TestScriptsLeaveImagesThatTheCodeTakesOtherwise(t *testing.T) {
 		{name: "c", file: append(pngOf(s, with), "eXIf"...), size: s, rgb: with},
 	}
 	p, err := plan.Parse(fmt.Appendf(nil, `{"version": 1, "source": {"kind": "script"}, "output": null, "parts": [{"count": 3, "script": {
-		"files": [3], "images": 1, "numbers": [], "vectors": [], "tables": [], "generators": 2, "first": [], "body": [],
+		"files": [3], "images": 1, "numbers": [], "vectors": [], "tables": [], "generators": 2, "apart": false, "first": [], "body": [],
 		"opens": [{"list": 0, "row": ["index"], "mode": "RGB", "plain": false, "reader": "opencv"}],
 		"gives": [{"image": 0, "file": 0, "output": {"dtype": "uint8", "channels": 3}, "table": "%s", "looks": "%s"}], "columns": []}}],
 		"rng": {"fma": true, "correctly_rounded_exp": false}, "seek_index": null,
@@ -193,7 +198,7 @@ func requireSameNumbers(t *testing.T, random *rand.Rand, want worker, states []b
 }
 
 // requireScripted compares a batch, and releases it.
-func requireScripted(t *testing.T, photos []photo, numbers []uint64, lease pipeline.Lease) {
+func requireScripted(t *testing.T, photos []photo, numbers []uint64, lease pipeline.Lease, apart bool) {
 	t.Helper()
 	if !lease.Slot.Valid() {
 		require.Empty(t, numbers)
@@ -202,14 +207,25 @@ func requireScripted(t *testing.T, photos []photo, numbers []uint64, lease pipel
 	defer lease.Slot.Release()
 	const each = len(worker{})
 	all, n := lease.Slot.Bytes(), len(numbers)/each
-	require.Len(t, lease.Fields, 1+each)
+	fields := 1 + each
+	if apart {
+		fields++
+	}
+	require.Len(t, lease.Fields, fields)
+	begin := lease.Fields[0].Offset
 	for i := range n {
 		for c := range each {
 			require.Equal(t, numbers[each*i+c], binary.LittleEndian.Uint64(all[lease.Fields[1+c].Offset+8*i:]), "number %d of sample %d", c, i)
 		}
 		about := photos[numbers[each*i]]
 		pixels := int(about.size.Width) * int(about.size.Height)
-		made := all[lease.Fields[0].Offset+i*3*pixels:]
+		made := all[begin:]
+		begin += 3 * pixels
+		if apart {
+			extents := all[lease.Fields[1+each].Offset+16*i:]
+			require.EqualValues(t, about.size.Height, binary.LittleEndian.Uint64(extents))
+			require.EqualValues(t, about.size.Width, binary.LittleEndian.Uint64(extents[8:]))
+		}
 		for c := range 3 {
 			for at := range pixels {
 				require.Equal(t, about.rgb[3*at+c], made[c*pixels+at], "sample %d", i)

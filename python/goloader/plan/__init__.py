@@ -136,7 +136,8 @@ class Plan:
         """torch's dtype of each tensor of a batch, in the core's order."""
         if self.script is not None:
             numbers = ({"int": "int64", "float": "float64"}[kind] for kind in self.script.numbers)
-            return (*(image[0] for image in self.script.images), *numbers)
+            sizes = ["int64"] * (len(self.script.images) if self.script.apart else 0)
+            return (*(image[0] for image in self.script.images), *numbers, *sizes)
         target = "int64" if self.target is None else self.target[0]
         return tuple(dtype for field in self.fields for dtype in field.dtypes) or (self.dtype, target)
 

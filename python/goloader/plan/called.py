@@ -13,7 +13,7 @@ batch, asks in which process it is, or sums up numbers in an order that depends 
 from __future__ import annotations
 
 import builtins
-import dis
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -29,7 +29,7 @@ from .bytecode import UnreadableError
 from .collation import Lists, stands, surroundings
 from .datasets.own import is_of_library, variable
 from .finish import function_of, keeps
-from .harmless import FUNCTIONS, IN_PLACE, LIBRARIES, NAMES, PLAIN, REACHING, Changes, codes_of
+from .harmless import FUNCTIONS, IN_PLACE, LIBRARIES, NAMES, PLAIN, REACHING, Changes, codes_of, steps_of
 from .look import has, in_class, name_of, own
 from .originals import module_of
 from .refusal import Refusal, RefusalError, granted
@@ -60,8 +60,14 @@ class Called:
             raise UnreadableError(f"may keep something: {kept}")
         function, _, self._owner = function_of(given)
         self._functions: dict[FunctionType, CodeType] = {}
+        self._classes: list[type] = []
+        self._members: list[tuple[type, str, Any]] = []
+        self._attributes: set[str] = set()
+        self._asked: set[str] = set()
         self._meant: list[tuple[FunctionType, str, Any]] = []
         self._follow(function)
+        while self._asked:
+            self._look_up_in_classes(self._asked.pop())
         self._around = surroundings()
         codes = (each for code in self._functions.values() for each in codes_of(code))
         self.changes = any(Changes(code).found for code in codes)
@@ -76,6 +82,7 @@ class Called:
             same
             and stands(self._around)
             and all(function.__code__ is code for function, code in self._functions.items())
+            and all(vars(kind).get(name) is member for kind, name, member in self._members)
         )
 
     def check_pays(self, num_workers: int) -> None:
@@ -95,7 +102,7 @@ class Called:
 
         def put(columns: Sequence[Any]) -> Any:
             batch = self.given(samples(columns))
-            return _compact(batch) if sent else batch
+            return _compact(batch, self._classes) if sent else batch
 
         return put
 
@@ -132,16 +139,23 @@ class Called:
 
         return tuple(laid), timed
 
-    def _follow(self, function: FunctionType) -> None:
+    def _follow(self, function: FunctionType, *, makes: bool = False) -> None:
+        """`makes`: it is the __init__ of a class, and sets attributes of the object that is made."""
         if function in self._functions:
             return
         self._functions[function] = function.__code__
         for code in codes_of(function.__code__):
-            for each in dis.get_instructions(code):
-                self._look(function, code, each)
+            steps = steps_of(code)
+            made = ("LOAD_FAST", code.co_varnames[0]) if makes and code.co_argcount else None
+            if made and ("STORE_FAST", made[1]) in steps:
+                made = None
+            for before, (kind, name) in zip([None, *steps], steps, strict=False):
+                if kind == "STORE_ATTR" and made and before == made:
+                    self._attributes.add(name)
+                else:
+                    self._look(function, code, kind, name)
 
-    def _look(self, function: FunctionType, code: CodeType, each: dis.Instruction) -> None:
-        kind, name = each.opname, each.argval
+    def _look(self, function: FunctionType, code: CodeType, kind: str, name: Any) -> None:
         if kind in ("LOAD_GLOBAL", "LOAD_NAME") or (kind == "LOAD_DEREF" and name in function.__code__.co_freevars):
             value = variable(function, name)
             self._meant.append((function, name, value))
@@ -161,7 +175,9 @@ class Called:
         )
         of_library = any(has(each, name) for each in (torch, np, torch.Tensor, np.ndarray))
         if name not in (NAMES | IN_PLACE) and (of_library or not has_own):
-            raise UnreadableError(f"uses .{name}")
+            if of_library:
+                raise UnreadableError(f"uses .{name}")
+            self._asked.add(name)
         if has_own:
             method = in_class(type(self._owner), name)
             if type(method) is FunctionType and name not in own(self._owner):
@@ -171,16 +187,64 @@ class Called:
 
     def _use(self, value: Any, name: str) -> None:
         """Raises UnreadableError for a variable that code may keep something in, or whose code is not known."""
-        if type(value) is ModuleType and value.__name__.partition(".")[0] in LIBRARIES:
+        if type(value) is ModuleType and value.__name__.partition(".")[0] in (*LIBRARIES, "torchvision"):
             return
         if any(value is each for each in FUNCTIONS) or type(value) in PLAIN:
             return
         if isinstance(value, type) and (vars(builtins).get(name) is value or module_of(value) in LIBRARIES):
+            if issubclass(value, torch.nn.Module):  # which may draw when it is called
+                raise UnreadableError(f"uses {name}")
+            return
+        if type(value) is type and not is_of_library(module_of(value)):
+            self._follow_class(value)
             return
         if type(value) is FunctionType and not is_of_library(value.__globals__.get("__name__")):
             self._follow(value)
             return
         raise UnreadableError(f"uses {name}")
+
+    def _follow_class(self, given: type) -> None:
+        """A class of the user's own whose objects are no more than their attributes: what a worker sends is another one
+        with the same. Raises UnreadableError for any other class."""
+        if given in self._classes:
+            return
+        module = sys.modules.get(given.__module__)
+        if given.__mro__[1:] != (object,) or vars(module or object).get(given.__qualname__) is not given:
+            raise UnreadableError(f"uses {given.__qualname__}")
+        self._classes.append(given)
+        for name, member in vars(given).items():
+            if name in _SENT_OTHERWISE:
+                raise UnreadableError(f"uses {given.__qualname__}, which has {name}")
+            if name.startswith("__"):
+                self._members.append((given, name, member))
+                if type(member) is FunctionType and not _is_generated(member):
+                    self._follow(member, makes=name == "__init__")
+
+    def _look_up_in_classes(self, name: str) -> None:
+        """The same as _look_up for an attribute that objects of the user's classes may have."""
+        found = [(each, vars(each)[name]) for each in self._classes if name in vars(each)]
+        if not found and name not in self._attributes:
+            raise UnreadableError(f"uses .{name}")
+        for owner, member in found:
+            self._members.append((owner, name, member))
+            function = member.fget if type(member) is property else getattr(member, "__func__", member)
+            if type(function) is FunctionType:
+                self._follow(function)
+            elif type(member) not in PLAIN:
+                raise UnreadableError(f"uses .{name}")
+
+
+# Members of classes whose objects are more than their attributes, or are sent in another way.
+_SENT_OTHERWISE = {
+    "__copy__", "__deepcopy__", "__del__", "__delattr__", "__getattr__", "__getattribute__", "__getnewargs__",
+    "__getnewargs_ex__", "__getstate__", "__init_subclass__", "__new__", "__reduce__", "__reduce_ex__", "__setattr__",
+    "__setstate__", "__slots__",
+}  # fmt: skip
+
+
+def _is_generated(function: FunctionType) -> bool:
+    """Whether dataclasses has made it."""
+    return function.__code__.co_filename == "<string>" or function.__globals__.get("__name__") == "reprlib"
 
 
 # Torch's workers take about as long again for a batch as to make it: for memory that is shared, and to send it.
@@ -242,11 +306,13 @@ def _arrays(column: Any) -> Any:
     return column.numpy() if isinstance(column, torch.Tensor) else [each.numpy() for each in column]
 
 
-def _compact(value: Any) -> Any:
+def _compact(value: Any, classes: Sequence[type]) -> Any:
     """A batch as it is when it was pickled: a view of an array is an array."""
     kind = type(value)
     if kind is np.ndarray:
         return value if value.flags.c_contiguous or value.flags.f_contiguous else value.copy()
     if kind is dict:
-        return {name: _compact(each) for name, each in value.items()}
-    return kind(map(_compact, value)) if kind in (list, tuple) else value
+        return {name: _compact(each, classes) for name, each in value.items()}
+    if kind in classes:
+        vars(value).update(_compact(vars(value), classes))
+    return kind(_compact(each, classes) for each in value) if kind in (list, tuple) else value

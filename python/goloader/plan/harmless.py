@@ -20,13 +20,13 @@ from .bytecode import UnreadableError
 
 # Attributes and methods by their names, whatever they are of: samples, and what is listed below, have no others.
 NAMES = {
-    "BoolTensor", "DoubleTensor", "FloatTensor", "IntTensor", "LongTensor", "Tensor", "append", "arange", "argsort",
-    "array", "as_tensor", "asarray", "astype", "bool", "cat", "ceil", "clone", "concatenate", "contiguous",
+    "BoolTensor", "DoubleTensor", "FloatTensor", "IntTensor", "LongTensor", "Tensor", "_is_tracing", "append", "arange",
+    "argsort", "array", "as_tensor", "asarray", "astype", "bool", "cat", "ceil", "clone", "concatenate", "contiguous",
     "contiguous_format", "copy", "cpu", "data", "dataloader", "default_collate", "detach", "device", "dim",
     "double", "dtype", "empty", "eq", "expand", "expand_dims", "extend", "flatten", "float", "float16", "float32",
     "float64", "from_numpy", "full", "full_like", "functional", "ge", "get", "gt", "half", "index", "insert", "int",
     "int16", "int32", "int64", "int8", "item", "items", "keys", "le", "long", "lt", "max", "memory_format", "min",
-    "narrow", "ndim", "ne", "new_full", "new_ones", "new_tensor", "new_zeros", "nn", "numel", "numpy", "ones",
+    "narrow", "ndim", "ne", "new", "new_full", "new_ones", "new_tensor", "new_zeros", "nn", "numel", "numpy", "ones",
     "ones_like", "pad", "pad_sequence", "permute", "repeat", "reshape", "rnn", "shape", "size", "sort", "split",
     "squeeze", "stack", "t", "tensor", "to", "tolist", "transpose", "type", "uint8", "unbind", "unsqueeze",
     "update", "utils", "values", "view", "zeros", "zeros_like",
@@ -189,6 +189,10 @@ class Changes:
             return True
         return self._is_own(end)
 
+    def _swaps(self, at: int) -> bool:
+        kind, name, _ = self._steps[at]
+        return kind == "ROT_TWO" or (kind == "SWAP" and name == 2)
+
     def _last(self, at: int) -> int:
         while at > 0 and self._steps[at][0] in _BETWEEN:
             at -= 1
@@ -214,6 +218,10 @@ class Changes:
             return False
         at = last
         kind, name, _ = self._steps[at]
+        if self._swaps(at):  # one, other = made, made too
+            return self._is_own(self._begin(at - 1) - 1)
+        if kind == "STORE_FAST" and self._swaps(at - 1):
+            return self._is_own(at - 2)
         if kind.startswith("LOAD_FAST"):
             return name in self._own
         if kind == "INPLACE":
@@ -233,6 +241,11 @@ class Changes:
             return found or (kind in ("LOAD_ATTR", "LOAD_METHOD") and name in SAME and self._is_own(end - 1))
         made = "LOAD_CONST", "LOAD_SMALL_INT", "BUILD_LIST", "BUILD_MAP", "COMPARE_OP"
         return kind in made or (kind.startswith("BINARY_") and kind not in ("BINARY_SLICE", "BINARY_SUBSCR"))
+
+
+def steps_of(code: CodeType) -> list[tuple[str, Any]]:
+    """The kinds of its instructions, and their arguments."""
+    return [(each.kind, each.name) for each in _steps(code)]
 
 
 def codes_of(code: CodeType) -> Iterator[CodeType]:

@@ -355,7 +355,7 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
         samples=samples,
         seek_index=_seek_index(loader),
         collation=collation,
-        script=part,
+        script=samples.part,
     )
 
 

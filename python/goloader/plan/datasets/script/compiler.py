@@ -808,6 +808,7 @@ class Compiler:
             **rows,
             "files": list(counts),
             "generators": len(self.objects),
+            "apart": False,
             "images": self._images,
             "numbers": self._registers,
             "vectors": [{"type": kind, "count": count} for kind, count in self._vectors],

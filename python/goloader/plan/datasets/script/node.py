@@ -10,7 +10,7 @@ import copy
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -84,6 +84,11 @@ class ScriptPart:
 
     def __len__(self) -> int:
         return self.length
+
+    @property
+    def apart(self) -> bool:
+        """Whether images of a batch may differ in size: behind all else the core gives heights and widths then."""
+        return bool(self.script["apart"])
 
 
 class Scripted(Node):
@@ -361,6 +366,35 @@ def _alone(value: Any) -> Any:
     return value.clone() if isinstance(value, torch.Tensor) else value
 
 
+def _cut(items: torch.Tensor, sizes: Sequence[Sequence[int]], channels: int) -> list[torch.Tensor]:
+    """Images of these heights and widths, which lie one after the other."""
+    pieces = items.split([channels * height * width for height, width in sizes])
+    return [piece.view(channels, *size) for piece, size in zip(pieces, sizes, strict=True)]
+
+
+def _flat(images: Any) -> Any:
+    """Images without the dimension of their only channel."""
+    return images.squeeze(1) if isinstance(images, torch.Tensor) else [each.squeeze(0) for each in images]
+
+
+def _order(tensor: torch.Tensor) -> list[int]:
+    """Its dimensions as they follow each other in memory."""
+    return sorted(range(tensor.ndim), key=lambda axis: -tensor.stride()[axis])
+
+
+def _is_dense(tensor: torch.Tensor) -> bool:
+    return tensor.permute(_order(tensor)).is_contiguous()
+
+
+def _laid_as(example: torch.Tensor, images: Any) -> Any:
+    """Images with the strides that one like them has."""
+    if example.is_contiguous():
+        return images
+    order = _order(example)
+    back = [order.index(axis) for axis in range(example.ndim)]
+    return [each.permute(order).contiguous().permute(back) for each in images]
+
+
 # What a function may give that is part of something else; of what is sent it is no part.
 _CHANGEABLE = (list, dict, set)
 
@@ -452,10 +486,13 @@ class Scripts(Samples):
 
         part = self.part
         count = len(part.images)
-        made = [
-            tensor.squeeze(1) if flat else tensor
-            for tensor, (*_, flat) in zip(columns[:count], part.images, strict=True)
-        ]
+        images = columns[:count]
+        if part.apart:
+            sizes = [each.tolist() for each in columns[-count:]]
+            images = [_cut(*each) for each in zip(images, sizes, (each[1] for each in part.images), strict=True)]
+        made = [_flat(field) if flat else field for field, (*_, flat) in zip(images, part.images, strict=True)]
+        if self.apart and not part.fields:
+            made = [_laid_as(each, field) for each, field in zip(part.examples, made, strict=True)]
         numbers = columns[count:]
         for n, ((given, beside), column) in enumerate(zip(part.given, self._number_columns, strict=True)):
             if n in ahead:
@@ -486,12 +523,10 @@ class Scripts(Samples):
         sent     workers send what it makes of them
         changes  it may change them in place, and so the dataset: each worker's own, or the one that there is
         """
-        for (_, _, size, _), example in zip(self.part.images, self.part.examples, strict=True):
-            if (
-                (size is None and not self.part.fields)
-                or type(example) is not torch.Tensor
-                or not example.is_contiguous()
-            ):
+        part = self.part
+        for example in part.examples:
+            laid = type(example) is torch.Tensor and (example.is_contiguous() if part.fields else _is_dense(example))
+            if not laid:
                 granted(why)
         if any(stack.moved for stack in self.part.stacks) or not self.part.alone:
             granted(why)
@@ -508,6 +543,8 @@ class Scripts(Samples):
             if not sent:
                 self._parts[n] = self._part(of) or granted(why)
         self.apart = True
+        if not part.fields and any(size is None for _, _, size, _ in part.images):
+            self.part = replace(part, script=part.script | {"apart": True})
 
     def _is_new(self, of: Expression) -> bool:
         """Whether an array or a tensor of a sample is made for it, and no part of another."""
