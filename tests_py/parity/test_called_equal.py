@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 import torchvision.transforms.functional as F
-from photos import lay, plain
+from photos import foreign, lay, native, plain
 from PIL import Image
 from torch.nn.utils.rnn import pad_sequence
 from torch.utils import data
@@ -141,6 +141,173 @@ CALLED = [
     Padder(12),
     partial(with_size, 5),
 ]
+
+
+class Pairs(Dataset[Any]):
+    """Photos of all sizes, scaled by what is drawn, and masks of them; a tensor's numbers lie as Pillow has them."""
+
+    def __init__(self, root: Path) -> None:
+        self.files = sorted(map(str, root.iterdir()))
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def __getitem__(self, i: int) -> Any:
+        image, mask = Image.open(self.files[i]).convert("RGB"), Image.open(self.files[i]).convert("L")
+        size = random.randint(20, 40)
+        image, mask = F.resize(image, size), F.resize(mask, size)
+        if random.random() < 0.5:
+            image, mask = F.hflip(image), F.hflip(mask)
+        image = F.normalize(
+            F.convert_image_dtype(F.pil_to_tensor(image), torch.float), (0.5, 0.4, 0.3), (0.2, 0.3, 0.4)
+        )
+        return image, {"mask": torch.as_tensor(np.array(mask), dtype=torch.int64), "size": size, "index": i}
+
+
+class Plain(Pairs):
+    def __getitem__(self, i: int) -> Any:
+        return F.to_tensor(Image.open(self.files[i]).convert("RGB")), i
+
+
+def cat_list(images: Any, fill: int) -> Any:
+    size = tuple(max(each) for each in zip(*[image.shape for image in images]))
+    made = images[0].new(*(len(images), *size)).fill_(fill)
+    for image, room in zip(images, made):
+        room[..., : image.shape[-2], : image.shape[-1]].copy_(image)
+    return made
+
+
+def segmentation(batch: Any) -> Any:
+    images, targets = list(zip(*batch))
+    return cat_list(images, 0), cat_list([each["mask"] for each in targets], 255)
+
+
+class Nested:
+    def __init__(self, tensors: Any, mask: Any) -> None:
+        self.tensors = tensors
+        self.mask = mask
+
+    def decompose(self) -> Any:
+        return self.tensors, self.mask
+
+    def __repr__(self) -> str:
+        return str(self.tensors)
+
+
+def nested(batch: Any) -> Any:
+    batch = list(zip(*batch))
+    sizes = [list(image.shape) for image in batch[0]]
+    most = sizes[0]
+    for each in sizes[1:]:
+        for n, extent in enumerate(each):
+            most[n] = max(most[n], extent)
+    tensors = torch.zeros([len(sizes), *most], dtype=batch[0][0].dtype, device=batch[0][0].device)
+    mask = torch.ones((len(sizes), *most[1:]), dtype=torch.bool)
+    for image, room, hidden in zip(batch[0], tensors, mask):
+        room[: image.shape[0], : image.shape[1], : image.shape[2]].copy_(image)
+        hidden[: image.shape[1], : image.shape[2]] = False
+    batch[0] = Nested(tensors, mask)
+    return tuple(batch)
+
+
+def in_workers(batch: Any) -> Any:
+    return nested(batch)[0].decompose(), [each[0].numpy() for each in batch]
+
+
+@pytest.fixture(scope="module")
+def of_all_sizes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return lay(tmp_path_factory.mktemp("sizes"), native())
+
+
+def unnested(given: Any) -> Any:
+    """A collate_fn whose batch can be compared."""
+    return vars(given) if type(given) is Nested else tuple(map(unnested, given)) if type(given) is tuple else given
+
+
+@pytest.mark.parametrize("kind", [Pairs, Plain])
+@pytest.mark.parametrize("given", [lists, segmentation, nested, in_workers], ids=lambda given: given.__name__)
+@pytest.mark.parametrize("num_workers", [0, pytest.param(2, marks=pytest.mark.slow)])
+def test_images_of_all_sizes(kind: type[Pairs], given: Any, num_workers: int, of_all_sizes: Path) -> None:
+    if given is segmentation and kind is Plain:
+        pytest.skip("it has no masks")
+    made: list[list[Any]] = []
+    for loader_class in (goloader.DataLoader, data.DataLoader):
+        seed(4)
+        loader = loader_class(
+            kind(of_all_sizes), batch_size=4, shuffle=True, num_workers=num_workers, collate_fn=given, drop_last=True
+        )
+        batches = [batch for _ in range(2) for batch in loader]
+        made.append([bits(unnested(batch)) for batch in batches])
+        if given is lists:
+            made[-1] += [[image.stride() for image in images] for images, _ in batches]
+        made[-1].append(random.random())
+        if isinstance(loader, goloader.DataLoader):
+            assert "COLLATE_CALLED" in loader.explain().codes
+    assert made[0] == made[1]
+
+
+@pytest.mark.parametrize("num_workers", [0, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("odd", ["foreign", "damaged", "missing"])
+def test_odd_files_among_images_of_all_sizes(odd: str, num_workers: int, tmp_path: Path) -> None:
+    files = {**native(), **(foreign() if odd == "foreign" else {})}
+    root = lay(tmp_path, files)
+    dataset = Pairs(root)
+    if odd == "damaged":
+        path = Path(dataset.files[5])
+        path.write_bytes(path.read_bytes()[:200])
+    if odd == "missing":
+        dataset.files[7] = str(root / "nowhere.jpg")
+    loader = loader_of(dataset, batch_size=5, shuffle=True, num_workers=num_workers, collate_fn=lambda: segmentation)
+    check(Program(loader, epochs=2, seed=1), native=None)
+
+
+class Slotted:
+    __slots__ = ("x",)
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+
+class Counted:
+    count = 0
+
+    def __init__(self, x: Any) -> None:
+        Counted.count += 1
+        self.x = x
+
+
+class Drawn:
+    def __init__(self, x: Any) -> None:
+        self.x = x + torch.rand(1)
+
+
+class Asked:
+    def __init__(self, x: Any) -> None:
+        self.x = self.made(x)
+
+    def made(self, x: Any) -> Any:
+        return x * random.random()
+
+
+class Reduced(Nested):
+    pass
+
+
+@pytest.mark.parametrize("kind", [Slotted, Counted, Drawn, Asked, Reduced])
+def test_objects_that_are_more_than_their_attributes(kind: Any, of_all_sizes: Path) -> None:
+    def made(batch: Any) -> Any:
+        return kind(batch[0][0])
+
+    def local(batch: Any) -> Any:
+        return Local(batch[0][0])
+
+    class Local:
+        def __init__(self, x: Any) -> None:
+            self.x = x
+
+    for given in (made, local):
+        loader = goloader.DataLoader(Plain(of_all_sizes), batch_size=2, collate_fn=given)
+        assert "COLLATE_CALLED" not in loader.explain().codes
 
 
 @pytest.fixture(scope="module")

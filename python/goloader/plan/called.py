@@ -26,7 +26,7 @@ import torch
 
 from .. import _cores
 from .bytecode import UnreadableError
-from .collation import Lists, stands, surroundings
+from .collation import Lists, as_sent, stands, surroundings
 from .datasets.own import is_of_library, variable
 from .finish import function_of, keeps
 from .harmless import FUNCTIONS, IN_PLACE, LIBRARIES, NAMES, PLAIN, REACHING, Changes, codes_of, steps_of
@@ -45,6 +45,7 @@ class Called:
     changes  it may change arrays or tensors that samples have, in place
     sample_s  CPU time that a sample of arrays takes the dataset's own code; None for images
     took_s   the same that this function takes, for each of a batch's samples
+    classes  of the user's, of which it makes objects
     """
 
     sample_s: float | None = None
@@ -60,7 +61,7 @@ class Called:
             raise UnreadableError(f"may keep something: {kept}")
         function, _, self._owner = function_of(given)
         self._functions: dict[FunctionType, CodeType] = {}
-        self._classes: list[type] = []
+        self.classes: list[type] = []
         self._members: list[tuple[type, str, Any]] = []
         self._attributes: set[str] = set()
         self._asked: set[str] = set()
@@ -102,7 +103,7 @@ class Called:
 
         def put(columns: Sequence[Any]) -> Any:
             batch = self.given(samples(columns))
-            return _compact(batch, self._classes) if sent else batch
+            return as_sent(batch, self.classes) if sent else batch
 
         return put
 
@@ -206,12 +207,12 @@ class Called:
     def _follow_class(self, given: type) -> None:
         """A class of the user's own whose objects are no more than their attributes: what a worker sends is another one
         with the same. Raises UnreadableError for any other class."""
-        if given in self._classes:
+        if given in self.classes:
             return
         module = sys.modules.get(given.__module__)
         if given.__mro__[1:] != (object,) or vars(module or object).get(given.__qualname__) is not given:
             raise UnreadableError(f"uses {given.__qualname__}")
-        self._classes.append(given)
+        self.classes.append(given)
         for name, member in vars(given).items():
             if name in _SENT_OTHERWISE:
                 raise UnreadableError(f"uses {given.__qualname__}, which has {name}")
@@ -222,7 +223,7 @@ class Called:
 
     def _look_up_in_classes(self, name: str) -> None:
         """The same as _look_up for an attribute that objects of the user's classes may have."""
-        found = [(each, vars(each)[name]) for each in self._classes if name in vars(each)]
+        found = [(each, vars(each)[name]) for each in self.classes if name in vars(each)]
         if not found and name not in self._attributes:
             raise UnreadableError(f"uses .{name}")
         for owner, member in found:
@@ -304,15 +305,3 @@ def _tensors(column: Any) -> Any:
 
 def _arrays(column: Any) -> Any:
     return column.numpy() if isinstance(column, torch.Tensor) else [each.numpy() for each in column]
-
-
-def _compact(value: Any, classes: Sequence[type]) -> Any:
-    """A batch as it is when it was pickled: a view of an array is an array."""
-    kind = type(value)
-    if kind is np.ndarray:
-        return value if value.flags.c_contiguous or value.flags.f_contiguous else value.copy()
-    if kind is dict:
-        return {name: _compact(each, classes) for name, each in value.items()}
-    if kind in classes:
-        vars(value).update(_compact(vars(value), classes))
-    return kind(_compact(each, classes) for each in value) if kind in (list, tuple) else value

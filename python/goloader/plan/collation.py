@@ -276,3 +276,18 @@ def as_in_worker(batch: Any) -> Any:
     if isinstance(batch, list):
         return [as_in_worker(each) for each in batch]
     return batch.contiguous() if isinstance(batch, torch.Tensor) else batch
+
+
+def as_sent(batch: Any, classes: Sequence[type] = ()) -> Any:
+    """A batch as it is when a worker has sent it: a view of a numpy array is an array.
+
+    classes  of whose objects attributes are looked at, too
+    """
+    kind = type(batch)
+    if kind is np.ndarray:
+        return batch if batch.flags.c_contiguous or batch.flags.f_contiguous else batch.copy()
+    if kind is dict:
+        return {name: as_sent(each, classes) for name, each in batch.items()}
+    if kind in classes:
+        vars(batch).update(as_sent(vars(batch), classes))
+    return kind(as_sent(each, classes) for each in batch) if kind in (list, tuple) else batch

@@ -25,6 +25,7 @@ from ...adapters.torch import ExceptionWrapper, exp
 from ...on_error import LEFT_OUT, Failure, counts, limited
 from ...plan import Plan, Refusal
 from ...plan.called import Called
+from ...plan.collation import as_sent
 from ...plan.datasets import Arrays, Images, Scripts, fails_ahead
 from ...plan.samplers import Foreign
 from ...state import book
@@ -799,8 +800,10 @@ class PrefetchingIterator(_NativeIterator):
             return batch
 
     def _ask_dataset(self, indices: Any) -> Any:
+        collation = self._plan.collation
         with self._settings.inside(alone=True), as_in_a_worker():
-            return super()._ask_dataset(indices)
+            batch = super()._ask_dataset(indices)
+        return as_sent(batch, collation.classes if isinstance(collation, Called) else ())
 
     def _handed_out(self) -> None:
         """The batch of the first task is handed out, or lost."""
