@@ -222,6 +222,10 @@ class Changes:
             return self._is_own(self._begin(at - 1) - 1)
         if kind == "STORE_FAST" and self._swaps(at - 1):
             return self._is_own(at - 2)
+        if kind == "STORE_FAST":  # the same, as compilers write it, or parts of something
+            begin = self._begin(at - 1)
+            unpacks = any(kind.startswith("UNPACK") for kind, _, _ in self._steps[max(0, begin) : at])
+            return not unpacks and self._is_own(begin - 1)
         if kind.startswith("LOAD_FAST"):
             return name in self._own
         if kind == "INPLACE":
