@@ -8,7 +8,8 @@ some numbers, a step fails for them (`watch`, operations "..._checked"), and the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -254,8 +255,8 @@ class Arithmetic:
             if type(value.sample[0]) not in _PYTHON:
                 raise UnreadableError("makes an array of numpy's numbers in a list")
             kind = "number"
-        if function in _WARNING and kind == "array" and not value.sample.flags.writeable:
-            raise UnreadableError("makes tensors of arrays that cannot be written, of which torch warns")
+        if function in _WARNING and kind == "array":
+            value = replace(value, sample=writable(value.sample))
         sample = self.done(function, [value, *options], named)
         if value.constant:
             return Value(sample, constant=True)
@@ -427,6 +428,15 @@ class Arithmetic:
         self.require(items, count)
         wide = Items(items.room, items.number, items.dtype, (*items.shape, 1), items.offset, (*items.strides, 0))
         return self.writer.step("eq", (wide, self.writer.constant(np.arange(count, dtype=np.int64))), "bool")
+
+
+def writable(array: NDArray[Any]) -> NDArray[Any]:
+    """The same memory as an array that may be written, which nobody does: of others torch warns, once in a process."""
+    if array.flags.writeable:
+        return array
+    interface = array.__array_interface__
+    given = {**interface, "data": (interface["data"][0], False)}
+    return np.asarray(SimpleNamespace(__array_interface__=given, of=array))
 
 
 def _is_small(value: Value) -> bool:

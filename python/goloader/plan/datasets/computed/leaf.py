@@ -56,7 +56,7 @@ from ..program import INPUT, Items, Writer
 from ..putting import first_put, is_mask, put, put_chosen
 from ..sounds import Reader, how_read, reader_of
 from ..tree import Indices
-from .inputs import Input, flattened, windows
+from .inputs import Input, cut, flattened, windows
 
 if TYPE_CHECKING:
     from .node import Computed
@@ -534,11 +534,29 @@ class Leaf:
         """What a function makes of arrays, or lists, that differ in length."""
         value, *rest = values
         if value.sample.one is None:
-            return self._converted(function, rule, values, options)
+            return self._of_cuts(
+                self._converted(function, rule, values, options),
+                value,
+                lambda part: (self._each if type(part.sample) is AnyLength else self._done)(
+                    function, rule, [part, *rest], options
+                ),
+            )
         constant = all(isinstance(each, Value) and each.constant for each in (*rest, *options.values()))
         if not constant or not goes_item_by_item(rule):
             raise UnreadableError(f"calls {function} with arrays that differ in length")
         return self._item_by_item(value, lambda a, each: rule(a, function, [each, *rest], options))
+
+    def _done(self, function: Any, rule: Any, values: list[Any], options: dict[str, Value]) -> Value:
+        made: Value = rule(self._arithmetic, function, values, options)
+        return made
+
+    def _of_cuts(self, made: Value, of: Value, do: Callable[[Value], Value]) -> Value:
+        """What was made of arrays that differ in length, of which slices are what `do` makes of theirs."""
+        by, axis = of.sample.cut, made.sample.axis
+        if by is None or axis:
+            return made
+        sample = dataclasses.replace(made.sample, cut=lambda key: do(by(key)))
+        return dataclasses.replace(made, sample=sample)
 
     def _converted(self, function: Any, rule: Any, values: list[Any], options: dict[str, Value]) -> Value:
         """The same of arrays, or lists, that differ in length, each as another type."""
@@ -579,7 +597,11 @@ class Leaf:
         if whole.items.room == INPUT and whole.items.strides[axis] != contiguous(of.first.shape)[of.axis]:
             raise UnreadableError("takes the items of arrays that differ in length in another order")
         self._check_order(first, axis)
-        return Value(AnyLength(whole.sample, of.base, axis, made), make=lambda: made.items)
+        return self._of_cuts(
+            Value(AnyLength(whole.sample, of.base, axis, made), make=lambda: made.items),
+            value,
+            lambda part: self._item_by_item(part, do) if type(part.sample) is AnyLength else do(self._arithmetic, part),
+        )
 
     def _check_order(self, shape: tuple[int, ...], axis: int) -> None:
         """Raises UnreadableError unless items along an axis lie one after the other."""
@@ -623,11 +645,24 @@ class Leaf:
                 raise UnreadableError("takes an item that is not there") from None
         at = tuple(constants) if isinstance(key, Display) and key.kind is tuple else constants[0]
         if type(value.sample) is AnyLength:
+            if not value.sample.axis and type(constants[0]) is slice and constants[0] != slice(None):
+                value = self._cut(value, constants[0])
+                if len(constants) == 1:
+                    return value
+                at = (slice(None), *constants[1:])
+        if type(value.sample) is AnyLength:
             places, axis = [each for each in constants if each is not None], value.sample.axis or 0
-            if ... in places or places[axis : axis + 1] != [slice(None)]:
+            if ... in places or type(places[axis] if axis < len(places) else None) is not slice:
                 raise UnreadableError("takes some of the items of arrays that differ in length")
             return self._item_by_item(value, lambda a, each: a.viewed(lambda whole: whole[at], each, (), {}))
         return self._arithmetic.viewed(lambda whole: whole[at], value, (), {})
+
+    def _cut(self, value: Value, key: slice) -> Value:
+        """Some of the items of arrays, or lists, that differ in length: those of a slice."""
+        if value.sample.cut is None or key.step not in (None, 1):
+            raise UnreadableError("takes some of the items of arrays that differ in length")
+        made: Value = value.sample.cut(key)
+        return made
 
     def _array_of_rows(self, owner: Expression, key: Expression, keys: list[Expression]) -> Base | None:
         """What owner[key] is one row of, if that is an array, and a number or a slice that depends on the index takes
@@ -831,22 +866,43 @@ class Leaf:
 
         return Integers(0, 0, table)
 
-    def _of_any_length(self, base: Base | Ahead, rows: Integers) -> Value:
-        """Arrays that differ in length: to be given as they are, or cast."""
+    def _of_any_length(self, base: Base | Ahead, rows: Integers, cuts: tuple[slice, ...] = ()) -> Value:
+        """Arrays that differ in length, or slices of them: to be given as they are, or cast."""
         self._node.domain.limit(rows, len(base.piece))
         base.reads(rows)
 
         first: Any = base.first
         axis = getattr(base, "axis", None)
+        if cuts:
+            lengths = cut(base.piece.array.lengths, cuts)[1]
+            for each in cuts:
+                first = first[each]
+            if type(first) in (list, tuple) and not lengths.all():
+                raise UnreadableError("takes none of the items of a list")
+            if len(set(lengths.tolist())) == 1 and len(first):
+                return self._cut_alike(base, rows, cuts, first)
         alone = axis == 0 and isinstance(first, np.ndarray) and len(first) > 1
         shape = (1, *first.shape[1:]) if alone else tuple(np.shape(first))
 
         def make() -> Items:
-            self.inputs.append(Input(base, None, rows))
+            self.inputs.append(Input(base, None, rows, cuts=cuts))
             return self.writer.input(dtype_of(first), shape)
 
         one = Value(first[:1].copy(), make=make) if alone else None
-        return Value(AnyLength(first, base, axis, one), make=make if one is None else lambda: one.items)
+        along = not axis and base.piece.array.lengths is not None and getattr(base.piece, "in_one_piece", False)
+        again = (lambda key: self._of_any_length(base, rows, (*cuts, key))) if along else None
+        return Value(AnyLength(first, base, axis, one, again), make=make if one is None else lambda: one.items)
+
+    def _cut_alike(self, base: Base | Ahead, rows: Integers, cuts: tuple[slice, ...], first: Any) -> Value:
+        """Slices that do not differ in length, of arrays or lists that do."""
+
+        def make() -> Items:
+            self.inputs.append(Input(base, None, rows, cuts=cuts, extent=len(first)))
+            return self.writer.input(dtype_of(first), tuple(np.shape(first)))
+
+        if type(first) not in (list, tuple):
+            return Value(first, make=make)
+        return self._listing(Value(np.array(first), make=make))
 
     def _tokens(self, item: Expression, text: Expression, key: Expression) -> Value:
         """[item for each in text[key]]: the number of each character."""
@@ -914,12 +970,14 @@ class AnyLength:
     base  what they are taken of
     axis  along which they differ, if that is known
     one   one of their items along it, with that axis; None where nothing is done with each by itself
+    cut   makes the same of a slice of each; None where that is not known
     """
 
     first: Any
     base: Any = None
     axis: int | None = None
     one: Value | None = None
+    cut: Callable[[slice], Value] | None = None
 
 
 def _numbers_of(base: Base | Ahead, integers: Integers) -> Integers:

@@ -270,6 +270,9 @@ class WholeLeaf(Leaf):
 
         return Value(sample, make=make)
 
+    def _of_any_length(self, base: Base | Ahead, rows: Integers, cuts: tuple[slice, ...] = ()) -> Value:
+        raise UnreadableError("takes lists that differ in length, or words of texts")
+
     def _shape(self, value: Value) -> list[Value]:
         sample = value.sample
         if type(sample) is not AnyLength or not isinstance(sample.base, Whole):
