@@ -378,8 +378,8 @@ class Arithmetic:
 
         return self.value(sample, made)
 
-    def joined(self, function: Callable[..., Any], parts: Sequence[Value], stacked: bool) -> Value:
-        """concatenate or stack along the first dimension; what makes an array of a list of numbers stacks them."""
+    def joined(self, function: Callable[..., Any], parts: Sequence[Value], stacked: bool, axis: int = 0) -> Value:
+        """concatenate or stack along a dimension; what makes an array of a list of numbers stacks them."""
         if any(isinstance(part, list) for part in parts):
             raise UnreadableError("joins lists of a list")
         sample = self.done(function, [list(parts)])
@@ -388,6 +388,7 @@ class Arithmetic:
         if not kind_of(sample) or not all(kind_of(part.sample) for part in parts):
             raise UnreadableError("joins what are no arrays")
         dtype, shape = dtype_of(sample), _shape(sample)
+        axis = axis + len(shape) if axis < 0 else axis
         numbers = all(kind_of(part.sample) in ("number", "scalar") for part in parts)
         places: list[tuple[Items, tuple[slice, ...]]] = []
         at = 0
@@ -398,11 +399,15 @@ class Arithmetic:
                 raise UnreadableError(f"makes {dtype} of {own} in a list")
             items = self.items(part, dtype, watch=numbers or not isinstance(sample, torch.Tensor), through=numbers)
             if stacked:
-                items = Items(items.room, items.number, dtype, (1, *items.shape), items.offset, (0, *items.strides))
-            if items.shape[1:] != shape[1:]:
+                extents, strides = ((*of[:axis], one, *of[axis:]) for of, one in ((items.shape, 1), (items.strides, 0)))
+                items = Items(items.room, items.number, dtype, extents, items.offset, strides)
+            extent = items.shape[axis] if len(items.shape) == len(shape) else 0
+            if items.shape != (*shape[:axis], extent, *shape[axis + 1 :]):
                 raise UnreadableError("joins values that differ in shape")
-            places.append((items, (slice(at, at + items.shape[0]), *(slice(0, extent) for extent in shape[1:]))))
-            at += items.shape[0]
+            place = [slice(0, each) for each in shape]
+            place[axis] = slice(at, at + extent)
+            places.append((items, tuple(place)))
+            at += extent
         return self.value(sample, lambda: self.writer.joined(places, dtype, shape))
 
     def one_hot(self, function: Callable[..., Any], value: Value, classes: Value) -> Value:

@@ -209,9 +209,24 @@ class Leaf:
                 self._depends(path) and (reader := reader_of(self._node.own.means_if_seen(function))) is not None
             ):
                 return self._sound(reader, function, path, dict(options))
+            case Call(function=function) if (
+                any(self._node.own.means_if_seen(function) is each for each in RANGES)
+                and (made := self._range(expression)) is not None
+            ):
+                return made
             case Call(function=function, arguments=arguments, options=options):
                 return self._call(function, list(map(self.value, arguments)), {n: self.value(o) for n, o in options})
         raise UnreadableError(f"uses {expression}")
+
+    def _range(self, call: Call) -> Value | None:
+        """arange between two numbers that the index tells, which are as far apart for all samples; None for another."""
+        if len(call.arguments) != 2 or call.options or not self._depends(call.arguments[0]):
+            return None
+        start, stop = (self._integers(self.value(each)) for each in call.arguments)
+        count, called = self._extent(start, stop), self._node.own.means(call.function)
+        if count is None or count < 1:
+            return None
+        return self._arithmetic.binary("+", Value(called(count), constant=True), self._number(start))
 
     def _filled(self, filled: Filled) -> Value:
         """An array, or a tensor, that was made for its sample, with items that were set."""
@@ -501,7 +516,7 @@ class Leaf:
 
     def _words(self, item: Expression, text: Expression) -> Value:
         """[item for each in text]: the number of each character, or word."""
-        table, other = _looked_up(item, Member(text))
+        table, other = self._looked_up_in(item, Member(text))
         return self._of_any_length(self._node.texts(text, table, other), INDEX)
 
     def _laid(self, expression: Expression, whole: Value, key: Display, item: Value) -> Value:
@@ -644,12 +659,12 @@ class Leaf:
             except IndexError:
                 raise UnreadableError("takes an item that is not there") from None
         at = tuple(constants) if isinstance(key, Display) and key.kind is tuple else constants[0]
-        if type(value.sample) is AnyLength:
-            if not value.sample.axis and type(constants[0]) is slice and constants[0] != slice(None):
-                value = self._cut(value, constants[0])
-                if len(constants) == 1:
-                    return value
-                at = (slice(None), *constants[1:])
+        cuts = type(constants[0]) is slice and constants[0] != slice(None)
+        if type(value.sample) is AnyLength and cuts and not value.sample.axis:
+            value = self._cut(value, constants[0])
+            if len(constants) == 1:
+                return value
+            at = (slice(None), *constants[1:])
         if type(value.sample) is AnyLength:
             places, axis = [each for each in constants if each is not None], value.sample.axis or 0
             if ... in places or type(places[axis] if axis < len(places) else None) is not slice:
@@ -769,6 +784,8 @@ class Leaf:
                 raise UnreadableError("takes windows of a list")
             return self._taken(base, self._integers(self.value(keys[0])))
         array, first = base.array, None
+        if dependent == [0, 1] and not base.stored and _is_slice(keys[0]) and not _is_slice(keys[1]):
+            return self._window_of_rows(base, keys)
         if len(dependent) > 1:
             first, array, step = self._rows_of_rows(base, keys, dependent)
             keys = keys[1:]
@@ -802,6 +819,25 @@ class Leaf:
                 raise UnreadableError("takes items by several numbers that depend on the index")
             rows = joined
         return self._viewed(base, view, rows, around, window)
+
+    def _window_of_rows(self, base: Base, keys: list[Expression]) -> Value:
+        """array[start:stop, number]: both depend on the index."""
+        array = base.array
+        start, stop, *step = map(self._end, keys[0].items)  # type: ignore[attr-defined] # a slice
+        length = None if start is None or stop is None or step else self._extent(start, stop)
+        if length is None or start is None or not 0 < length <= array.shape[0]:
+            raise UnreadableError("takes windows that differ in length, or are too long")
+        number = self._integers(self.value(keys[1]))
+        self._node.domain.limit(start, array.shape[0] - length + 1)
+        self._node.domain.limit(number, array.shape[1])
+        flat, each = flattened(array)
+        rows = start.joined("*", Integers(0, each))
+        rows = None if rows is None else rows.joined("+", number)
+        if rows is None:
+            raise UnreadableError("takes items by several numbers that depend on the index")
+        self._node.domain.plain = False
+        view = windows(flat, 0, (length - 1) * each + 1)[:, ::each]
+        return self._viewed(base, view, rows, tuple(self._key(key) for key in keys[2:]))
 
     def _rows_of_rows(self, base: Base, keys: list[Expression], dependent: list[int]) -> tuple[Integers, Any, int]:
         """The number along the first axis, the array with its first two axes as one, and how far it is along that from
@@ -904,9 +940,23 @@ class Leaf:
             return Value(first, make=make)
         return self._listing(Value(np.array(first), make=make))
 
+    def _looked_up_in(self, item: Expression, member: Expression) -> tuple[Expression, int | None]:
+        """The dict that an expression looks a member up in, and the number of what is not in it; None if there is
+        none."""
+        match item:
+            case Item(owner=table, key=each) if each == member:
+                return table, None
+            case Call(function=Attribute(owner=table, name="get"), arguments=(each, other), options=()) if (
+                each == member and not self._depends(other)
+            ):
+                number = self._constant(other)
+                if type(number) is int:
+                    return table, number
+        raise UnreadableError(f"goes over {member}")
+
     def _tokens(self, item: Expression, text: Expression, key: Expression) -> Value:
         """[item for each in text[key]]: the number of each character."""
-        table, other = _looked_up(item, Member(Item(text, key)))
+        table, other = self._looked_up_in(item, Member(Item(text, key)))
         return self._listing(self._row(self._node.text(text, table, other), [key]))
 
     def _listing(self, array: Value) -> Value:
@@ -991,26 +1041,21 @@ def _numbers_of(base: Base | Ahead, integers: Integers) -> Integers:
     return Integers(0, 0, table)
 
 
+RANGES = (torch.arange, np.arange)
+
+
 def keys_of(key: Expression) -> list[Expression]:
     """What whole[key] takes along each axis."""
     return list(key.items) if isinstance(key, Display) and key.kind is tuple else [key]
 
 
+def _is_slice(key: Expression) -> bool:
+    return isinstance(key, Display) and key.kind is slice
+
+
 def are_numbers(first: Any) -> bool:
     """Whether it is a list of numbers that a batch may have as a row."""
     return type(first) in (list, tuple) and set(map(type, first)) in ({int}, {float})
-
-
-def _looked_up(item: Expression, member: Expression) -> tuple[Expression, int | None]:
-    """The dict that an expression looks a member up in, and the number of what is not in it; None if there is none."""
-    match item:
-        case Item(owner=table, key=each) if each == member:
-            return table, None
-        case Call(
-            function=Attribute(owner=table, name="get"), arguments=(each, Constant(value=other, kind=kind)), options=()
-        ) if each == member and kind is int:
-            return table, other
-    raise UnreadableError(f"goes over {member}")
 
 
 def _dtype_name(array: Any) -> str:
