@@ -305,6 +305,8 @@ def _sort(compiler: Compiler, call: Call, arguments: Any, options: Any) -> Any:
 
 @_of_one
 def _len(compiler: Compiler, call: Call, value: Any) -> Any:
+    if isinstance(value, Picked) and (longest := compiler.of_longest_first(call.arguments[0], value)) is not None:
+        return longest
     if isinstance(value, Picked | Head) or (isinstance(value, Leaf) and value.dimensions):
         return compiler.extent(value, 0, call)
     if isinstance(value, Made) and value.rows:
