@@ -303,12 +303,57 @@ class Beside(Words):
         return row, row, ids.shape[0]
 
 
-LAID = [Makemore, AtTheEnd, InFloats, Beside]
+class Unknown(Words):
+    """What is not in the dict has a number that is looked up, too."""
+
+    def __init__(self, words: list[str], extent: int) -> None:
+        super().__init__(words, extent)
+        self.unknown = self.stoi.pop("j")
+
+    def __getitem__(self, i: int) -> Any:
+        ids = torch.tensor([self.stoi.get(c, self.stoi["a"]) for c in self.words[i]], dtype=torch.int64)
+        others = torch.tensor([self.stoi.get(c, self.unknown) for c in self.words[i]], dtype=torch.int64)
+        row, other = torch.zeros(self.extent, dtype=torch.int64), torch.zeros(self.extent, dtype=torch.int64)
+        row[: len(ids)] = ids
+        other[self.extent - len(others) :] = others
+        return row, other
+
+
+LAID = [Makemore, AtTheEnd, InFloats, Beside, Unknown]
 
 
 def some_words(shortest: int, longest: int, count: int = 19) -> list[str]:
     draw = random.Random(longest)
     return ["cab", *("".join(draw.choices("abcdefghij", k=draw.randint(shortest, longest))) for _ in range(count))]
+
+
+class Cut(Words):
+    def __getitem__(self, i: int) -> Any:
+        ids = [self.stoi[c] for c in self.words[i]]
+        if len(ids) < self.extent:
+            ids += [0] * (self.extent - len(ids))
+        else:
+            ids = ids[: self.extent]
+        return torch.tensor(ids)
+
+
+class Between(Words):
+    """Between two numbers, in lists."""
+
+    def __init__(self, words: list[str], extent: int) -> None:
+        super().__init__(words, extent)
+        self.rows = [[self.stoi[c] for c in each] for each in words]
+
+    def __getitem__(self, i: int) -> Any:
+        ids = [0] + self.rows[i] + [0]
+        return torch.tensor(ids) if len(ids) > self.extent else torch.zeros(1)
+
+
+@pytest.mark.parametrize("kind", [Cut, Between])
+def test_words_by_whose_lengths_code_branches(kind: Any) -> None:
+    dataset = kind(some_words(2, 9), 5)
+    assert "LOOKED_AT" not in goloader.DataLoader(dataset, num_workers=1).explain().codes
+    check(Program(loader_of(dataset, batch_size=1), epochs=1), native=None)
 
 
 @WORKERS

@@ -147,7 +147,7 @@ class Collation:
 
 
 def surroundings() -> tuple[Any, ...]:
-    """What else default_collate goes by: its functions by type, where it makes tensors of numbers, and of floats what."""
+    """What else default_collate goes by: its functions by type, where and of which dtype it makes tensors of numbers."""
     return collate.default_collate_fn_map.copy(), default_device(), torch.get_default_dtype()
 
 

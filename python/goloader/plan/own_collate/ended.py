@@ -151,8 +151,9 @@ def put_together(
         # What follows is what the code does.
         inside = [slice(len(padded[0]) - n, None) if value.left else slice(n) for n in counts]
         if lists:
-            pairs = ((each[own], [item] * (longest - n)) for each, own, n in zip(padded.tolist(), inside, others, strict=True))
-            return torch.tensor([sum(turn(pair), []) for pair in pairs])
+            given = zip(padded.tolist(), inside, others, strict=True)
+            pairs = (turn((each[own], [item] * (longest - n))) for each, own, n in given)
+            return torch.tensor([one + other for one, other in pairs])
         tensors = [each[own] for each, own in zip(padded, inside, strict=True)]
         rests = [longest - n for n in others]
         if value.crops:

@@ -119,7 +119,7 @@ def _step(first: Any) -> int:
     """Bytes from one item of an array to the next, or from one number of a list."""
     if type(first) in (list, tuple):
         return np.dtype(np.int64).itemsize
-    return int(first.itemsize) * math.prod(first.shape[1:])
+    return int(first.itemsize * math.prod(first.shape[1:]))
 
 
 def windows(array: Any, axis: int, length: int) -> Any:

@@ -211,9 +211,9 @@ class Leaf:
                 return self._sound(reader, function, path, dict(options))
             case Call(function=function) if (
                 any(self._node.own.means_if_seen(function) is each for each in RANGES)
-                and (made := self._range(expression)) is not None
+                and (places := self._range(expression)) is not None
             ):
-                return made
+                return places
             case Call(function=function, arguments=arguments, options=options):
                 return self._call(function, list(map(self.value, arguments)), {n: self.value(o) for n, o in options})
         raise UnreadableError(f"uses {expression}")
@@ -837,7 +837,7 @@ class Leaf:
             raise UnreadableError("takes items by several numbers that depend on the index")
         self._node.domain.plain = False
         view = windows(flat, 0, (length - 1) * each + 1)[:, ::each]
-        return self._viewed(base, view, rows, tuple(self._key(key) for key in keys[2:]))
+        return self._viewed(base, view, rows, (slice(None), *map(self._key, keys[2:])))
 
     def _rows_of_rows(self, base: Base, keys: list[Expression], dependent: list[int]) -> tuple[Integers, Any, int]:
         """The number along the first axis, the array with its first two axes as one, and how far it is along that from
@@ -910,7 +910,8 @@ class Leaf:
         first: Any = base.first
         axis = getattr(base, "axis", None)
         if cuts:
-            lengths = cut(base.piece.array.lengths, cuts)[1]
+            whole: Any = base.piece.array
+            lengths = cut(whole.lengths, cuts)[1]
             for each in cuts:
                 first = first[each]
             if type(first) in (list, tuple) and not lengths.all():
