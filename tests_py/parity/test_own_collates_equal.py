@@ -1087,8 +1087,8 @@ def leaves_out(batch: Any) -> Any:
 
 OTHERS = [
     leaves_out, draws, permutes, shuffles, counts, keeps, writes, changes, fails, branches, prints, again,
-    again_in_a_list, sorts_late, sorts_for_its_caller, in_both_places, by_the_first, is_left_out, sets_meanwhile, grows_within,
-    again_in_a_loop,
+    again_in_a_list, sorts_late, sorts_for_its_caller, in_both_places, by_the_first, is_left_out, sets_meanwhile,
+    grows_within, again_in_a_loop,
     not_set, seen_meanwhile, seen_by_a_view, spread_over_a_row, uninitialized, one, carried, sums_floats, a_class,
     nothing, the_last_one, in_a_dict, until, twice_in_a_list, a_generator, a_generator_later, a_generator_of_two,
     list, partial(one), lambda batch: batch,

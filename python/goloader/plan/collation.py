@@ -147,7 +147,7 @@ class Collation:
 
 
 def surroundings() -> tuple[Any, ...]:
-    """What else default_collate goes by: its functions by type, where and of which dtype it makes tensors of numbers."""
+    """What else default_collate goes by: its functions by type, and where, and of which dtype, it makes tensors."""
     return collate.default_collate_fn_map.copy(), default_device(), torch.get_default_dtype()
 
 
