@@ -153,13 +153,18 @@ def stay() -> dict[str, Any]:
         "a large dict": Chunks(TEXT, 7, dict.fromkeys(map(chr, range(5000)), 3)),
         "a text of one's own": Chunks(Own(TEXT), 7),
         "bytes": Chunks(TEXT.encode(), 7, dict.fromkeys(TEXT.encode(), 1)),  # type: ignore[arg-type]
-        "a list": Chunks(list(TEXT), 7),  # type: ignore[arg-type]
         "no text": Chunks("", 7, {"a": 1}),
     }
 
 
 def test_characters_without_a_number_may_have_one() -> None:
     check(Program(loader_of(Known(TEXT, 7, {"t": 5, "x": -3}), batch_size=4), epochs=1))
+
+
+@WORKERS
+def test_a_list_of_characters(num_workers: int) -> None:
+    dataset = Chunks(list(TEXT), 7)  # type: ignore[arg-type]
+    check(Program(loader_of(dataset, batch_size=4, shuffle=True, num_workers=num_workers)))
 
 
 @pytest.mark.parametrize("name", stay())
