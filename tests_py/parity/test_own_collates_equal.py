@@ -567,6 +567,38 @@ def set_together(batch: Any) -> Any:
     return {"input_ids": ids, "labels": labels}
 
 
+def zeros_in_front(batch: Any) -> Any:
+    """As recommenders pad: to the left."""
+    most = max(len(b["input_ids"]) for b in batch)
+    ids, mask = [], []
+    for b in batch:
+        rest = most - len(b["input_ids"])
+        ids.append([7] * rest + b["input_ids"])
+        mask.append([0] * rest + [1] * len(b["input_ids"]))
+    labels = [torch.tensor((most - len(b["input_ids"])) * [-100] + b["labels"], dtype=torch.long) for b in batch]
+    return torch.tensor(ids), torch.tensor(mask), torch.stack(labels)
+
+
+def tensors_in_front(batch: Any) -> Any:
+    lengths = [b["input_ids"].size(0) for b in batch]
+    most = max(lengths)
+    ids = [torch.cat([torch.full((most - len(b["input_ids"]),), 7), b["input_ids"]]) for b in batch]
+    labels = [torch.cat([torch.zeros((most - len(b["input_ids"]),), dtype=torch.long), b["labels"]]) for b in batch]
+    return torch.stack(ids), torch.stack(labels), torch.tensor(lengths).min(), torch.tensor(lengths).max().item()
+
+
+def of_longest_first(batch: Any) -> Any:
+    batch.sort(key=lambda b: len(b["input_ids"]), reverse=True)
+    most = len(batch[0]["input_ids"])
+    ids = [torch.cat([b["input_ids"], torch.full((most - len(b["input_ids"]),), 1)]) for b in batch]
+    return torch.stack(ids), torch.tensor([len(b["labels"]) for b in batch])
+
+
+def of_those_that_are(batch: Any) -> Any:
+    batch = list(filter(lambda each: each is not None, batch))
+    return default_collate(batch)
+
+
 COLLATES: dict[str, tuple[Callable[[], Any], list[Any]]] = {
     "texts": (
         Texts,
@@ -586,16 +618,19 @@ COLLATES: dict[str, tuple[Callable[[], Any], list[Any]]] = {
         tensors,
         [
             stacked, stacked_zip, every, default_first, concatenated, reshaped, by_numpy, partial(stacked), sorts,
-            of_fields,
+            of_fields, of_those_that_are,
         ],
     ),
     "dicts": (Dicts, [of_keys, of_each_key, of_kinds, of_those_there]),
     "nested": (Nested, [of_nested]),
-    "lists": (Lists, [longest, in_a_loop, Features(0, 5)]),
-    "tokens": (Tokens, [padded_at_the_end, zeros_at_the_end, set_together, Features(1, 40)]),
+    "lists": (Lists, [longest, in_a_loop, zeros_in_front, Features(0, 5)]),
+    "tokens": (
+        Tokens,
+        [padded_at_the_end, zeros_at_the_end, tensors_in_front, of_longest_first, set_together, Features(1, 40)],
+    ),
     # Of fields that are not as long as each other, which may fail.
-    "longer lists": (LongerLabels, [longest, in_a_loop]),
-    "longer tokens": (LongerTokens, [padded_at_the_end, zeros_at_the_end, set_together]),
+    "longer lists": (LongerLabels, [longest, in_a_loop, zeros_in_front]),
+    "longer tokens": (LongerTokens, [padded_at_the_end, zeros_at_the_end, tensors_in_front, set_together]),
     "rows": (Rows, [of_arrays, of_numbers, as_tensors]),
 }  # fmt: skip
 CASES = [(name, number) for name, (_, collates) in COLLATES.items() for number in range(len(collates))]
@@ -608,6 +643,44 @@ def test_as_people_write_them(name: str, number: int, num_workers: int) -> None:
     collate = collates[number]
     program = loader_of(make(), batch_size=4, shuffle=True, num_workers=num_workers, collate_fn=lambda: collate)
     check(Program(program, draw=True))
+
+
+class Spoken(Tokens):
+    """With what was said, and by whom."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said = [f"{n} words" for n in range(COUNT)]
+
+    def __getitem__(self, index: int) -> Any:
+        ids, labels = torch.tensor(self.ids[index]), torch.tensor(self.labels[index])
+        return self.said[index], {"by": self.said[index].upper(), "input_ids": ids, "labels": labels}
+
+
+def said_and_read(batch: Any) -> Any:
+    said, read = zip(*batch)
+    ids = pad_sequence([each["input_ids"] for each in read], batch_first=True)
+    return {"said": said, "ids": ids, "by": [each["by"] for each in read]}
+
+
+def read_by(batch: Any) -> Any:
+    batch.sort(key=lambda each: len(each[1]["labels"]), reverse=True)
+    by, labels = [], []
+    for _, read in batch:
+        by.append(read["by"])
+        labels.append(read["labels"])
+    return torch.cat(labels), by, pad_sequence([read["input_ids"] for _, read in batch])
+
+
+def nobody(batch: Any) -> Any:
+    return pad_sequence([read["labels"] for _, read in batch])
+
+
+@pytest.mark.parametrize("num_workers", [0, 1, 3])
+@pytest.mark.parametrize("collate", [said_and_read, read_by, nobody])
+def test_texts_beside(collate: Any, num_workers: int) -> None:
+    options = {"batch_size": 4, "shuffle": True, "num_workers": num_workers, "collate_fn": lambda: collate}
+    check(Program(loader_of(Spoken(), **options)))
 
 
 @pytest.mark.parametrize("num_workers", [0, 1, 3])
@@ -1008,10 +1081,14 @@ def a_generator_of_two(batch: Any) -> Any:
     return max(y.item() + z.item() for _, y, _ in batch for _, _, z in batch)
 
 
+def leaves_out(batch: Any) -> Any:
+    return default_collate(list(filter(lambda each: each[1] > 3, batch)))
+
+
 OTHERS = [
-    draws, permutes, shuffles, counts, keeps, writes, changes, fails, branches, prints, again, again_in_a_list,
-    sorts_late, sorts_for_its_caller, in_both_places, by_the_first, is_left_out, sets_meanwhile, grows_within,
-    again_in_a_loop,
+    leaves_out, draws, permutes, shuffles, counts, keeps, writes, changes, fails, branches, prints, again,
+    again_in_a_list, sorts_late, sorts_for_its_caller, in_both_places, by_the_first, is_left_out, sets_meanwhile,
+    grows_within, again_in_a_loop,
     not_set, seen_meanwhile, seen_by_a_view, spread_over_a_row, uninitialized, one, carried, sums_floats, a_class,
     nothing, the_last_one, in_a_dict, until, twice_in_a_list, a_generator, a_generator_later, a_generator_of_two,
     list, partial(one), lambda batch: batch,

@@ -416,3 +416,81 @@ def test_rows_of_a_ragged_array() -> None:
     assert repr(made) == "RaggedArray(3 rows of int64, 3 items)"
     with pytest.raises(ValueError, match="read-only"):
         made.offsets[0] = 1
+
+
+class Parts(data.Dataset[Any]):
+    """Slices of sequences that differ in length, as language models have them, before and after they are converted."""
+
+    def __init__(self, rows: list[Any], seed: int) -> None:
+        draw = random.Random(seed)
+        self.rows, self.most, self.last = rows, draw.randint(1, 6), draw.randint(1, 6)
+        self.words = ["".join(draw.choice("abc") for _ in range(draw.randint(4, 12))) for _ in rows]
+        self.numbers = {"a": 1, "b": 2}
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, i: int) -> Any:
+        row, ids = self.rows[i], torch.tensor([self.numbers.get(each, 0) for each in self.words[i]])
+        last = self._tensor(row)[-self.last :][: self.most]
+        return self._tensor(row[:-1]), self._tensor(row)[1:], self._tensor(row[: self.most]), last, ids[2:], ids[:-2]
+
+    def _tensor(self, row: Any) -> Any:
+        return row
+
+
+class PartsOfArrays(Parts):
+    def _tensor(self, row: Any) -> Any:
+        return torch.from_numpy(row)
+
+
+class PartsOfLists(Parts):
+    def _tensor(self, row: Any) -> Any:
+        return torch.tensor(row, dtype=torch.long)
+
+
+def sequences(kind: str, seed: int) -> tuple[list[Any], type[Parts]]:
+    draw = np.random.default_rng(seed)
+    counts = draw.integers(2 if kind == "lists" else 0, 9, COUNT)
+    if kind == "lists":
+        return [draw.integers(0, 99, count).tolist() for count in counts], PartsOfLists
+    arrays = [draw.standard_normal((count, 3)).astype(np.float32) for count in counts]
+    return ([torch.from_numpy(each) for each in arrays], Parts) if kind == "tensors" else (arrays, PartsOfArrays)
+
+
+@WORKERS
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", ["lists", "tensors", "arrays"])
+def test_parts_of_sequences(kind: str, seed: int, num_workers: int) -> None:
+    rows, made = sequences(kind, seed)
+    options = {"batch_size": 5, "shuffle": True, "num_workers": num_workers, "collate_fn": lambda: Pad(True)}
+    events = check(Program(loader_of(lambda: made(rows, seed), **options)))
+    assert not any(kind == "error" for kind, _ in events)
+
+
+def test_parts_of_lists_that_are_empty() -> None:
+    """torch makes floats of an empty list."""
+    rows = [[1], [2, 3], [4, 5, 6]]
+    check(Program(loader_of(lambda: PartsOfLists(rows, 0), batch_size=3, collate_fn=lambda: Pad(True))), native=None)
+
+
+@WORKERS
+def test_parts_of_one_length(num_workers: int) -> None:
+    """They are stacked, and reckoned with."""
+
+    class Stacked(Parts):
+        def __getitem__(self, i: int) -> Any:
+            row = self._tensor(self.rows[i][:4])
+            return row, row * 2 + 1, self._tensor(self.rows[i])[-3:-1].float()
+
+    class StackedArrays(Stacked, PartsOfArrays):
+        pass
+
+    class StackedLists(Stacked, PartsOfLists):
+        pass
+
+    draw = np.random.default_rng(0)
+    for made in (StackedArrays, StackedLists):
+        rows = [draw.integers(0, 99, count) for count in draw.integers(4, 9, COUNT)]
+        given = [row.tolist() for row in rows] if made is StackedLists else rows
+        check(Program(loader_of(made(given, 0), batch_size=5, shuffle=True, num_workers=num_workers)))

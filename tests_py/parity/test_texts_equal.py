@@ -153,13 +153,18 @@ def stay() -> dict[str, Any]:
         "a large dict": Chunks(TEXT, 7, dict.fromkeys(map(chr, range(5000)), 3)),
         "a text of one's own": Chunks(Own(TEXT), 7),
         "bytes": Chunks(TEXT.encode(), 7, dict.fromkeys(TEXT.encode(), 1)),  # type: ignore[arg-type]
-        "a list": Chunks(list(TEXT), 7),  # type: ignore[arg-type]
         "no text": Chunks("", 7, {"a": 1}),
     }
 
 
 def test_characters_without_a_number_may_have_one() -> None:
     check(Program(loader_of(Known(TEXT, 7, {"t": 5, "x": -3}), batch_size=4), epochs=1))
+
+
+@WORKERS
+def test_a_list_of_characters(num_workers: int) -> None:
+    dataset = Chunks(list(TEXT), 7)  # type: ignore[arg-type]
+    check(Program(loader_of(dataset, batch_size=4, shuffle=True, num_workers=num_workers)))
 
 
 @pytest.mark.parametrize("name", stay())
@@ -303,12 +308,57 @@ class Beside(Words):
         return row, row, ids.shape[0]
 
 
-LAID = [Makemore, AtTheEnd, InFloats, Beside]
+class Unknown(Words):
+    """What is not in the dict has a number that is looked up, too."""
+
+    def __init__(self, words: list[str], extent: int) -> None:
+        super().__init__(words, extent)
+        self.unknown = self.stoi.pop("j")
+
+    def __getitem__(self, i: int) -> Any:
+        ids = torch.tensor([self.stoi.get(c, self.stoi["a"]) for c in self.words[i]], dtype=torch.int64)
+        others = torch.tensor([self.stoi.get(c, self.unknown) for c in self.words[i]], dtype=torch.int64)
+        row, other = torch.zeros(self.extent, dtype=torch.int64), torch.zeros(self.extent, dtype=torch.int64)
+        row[: len(ids)] = ids
+        other[self.extent - len(others) :] = others
+        return row, other
+
+
+LAID = [Makemore, AtTheEnd, InFloats, Beside, Unknown]
 
 
 def some_words(shortest: int, longest: int, count: int = 19) -> list[str]:
     draw = random.Random(longest)
     return ["cab", *("".join(draw.choices("abcdefghij", k=draw.randint(shortest, longest))) for _ in range(count))]
+
+
+class Cut(Words):
+    def __getitem__(self, i: int) -> Any:
+        ids = [self.stoi[c] for c in self.words[i]]
+        if len(ids) < self.extent:
+            ids += [0] * (self.extent - len(ids))
+        else:
+            ids = ids[: self.extent]
+        return torch.tensor(ids)
+
+
+class Between(Words):
+    """Between two numbers, in lists."""
+
+    def __init__(self, words: list[str], extent: int) -> None:
+        super().__init__(words, extent)
+        self.rows = [[self.stoi[c] for c in each] for each in words]
+
+    def __getitem__(self, i: int) -> Any:
+        ids = [0] + self.rows[i] + [0]
+        return torch.tensor(ids) if len(ids) > self.extent else torch.zeros(1)
+
+
+@pytest.mark.parametrize("kind", [Cut, Between])
+def test_words_by_whose_lengths_code_branches(kind: Any) -> None:
+    dataset = kind(some_words(2, 9), 5)
+    assert "LOOKED_AT" not in goloader.DataLoader(dataset, num_workers=1).explain().codes
+    check(Program(loader_of(dataset, batch_size=1), epochs=1), native=None)
 
 
 @WORKERS

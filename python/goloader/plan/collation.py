@@ -147,13 +147,13 @@ class Collation:
 
 
 def surroundings() -> tuple[Any, ...]:
-    """What else default_collate goes by: its functions by type, and where it makes tensors of numbers."""
-    return collate.default_collate_fn_map.copy(), default_device()
+    """What else default_collate goes by: its functions by type, and where, and of which dtype, it makes tensors."""
+    return collate.default_collate_fn_map.copy(), default_device(), torch.get_default_dtype()
 
 
 def stands(around: tuple[Any, ...]) -> bool:
     """Whether surroundings() would be these."""
-    return (collate.default_collate_fn_map, default_device()) == around
+    return (collate.default_collate_fn_map, default_device(), torch.get_default_dtype()) == around
 
 
 class _Found(Sequences):

@@ -26,7 +26,7 @@ from .own_collate import OwnCollate
 from .paths import Files
 from .refusal import Refusal, RefusalError, SourceRefusal, granted
 from .rows import FIELDS_MAX
-from .structure import collator
+from .structure import collator, leaves, renumbered
 from .token_collate import TokenCollate
 
 if TYPE_CHECKING:
@@ -197,7 +197,9 @@ def _make_tensors(loader: Any, samples: Arrays, collation: Collation | OwnCollat
     try:
         if samples.texts:
             _check_texts(collation)
-        if not isinstance(collation, Called):
+        if isinstance(collation, OwnCollate) and samples.texts:
+            fields, put = _lay_beside(samples, collation, sample, size)
+        elif not isinstance(collation, Called):
             fields, put = collation.lay(samples.fields, samples.structure, sample, size)
     except RefusalError as refused:
         if not collation.own or refused.refusal.code != "COLLATE_OWN":
@@ -225,11 +227,20 @@ def _make_tensors(loader: Any, samples: Arrays, collation: Collation | OwnCollat
     )
 
 
+def _lay_beside(samples: Arrays, collation: OwnCollate, sample: Any, size: int | None) -> Any:
+    """The fields, and what makes the batch, of samples that have texts, too. Raises RefusalError."""
+    numbers = leaves(samples.structure)
+    order = sorted(numbers, key=lambda number: (number in samples.texts, number))
+    among = {number: n for n, number in enumerate(order)}
+    texts = {among[number]: number for number in samples.texts}
+    laid = collation.lay(samples.fields, renumbered(samples.structure, among), sample, size, listed=texts)
+    samples.places = {place: texts[number] for place, number in collation.listed.items()}
+    return laid
+
+
 def _check_texts(collation: Collation | OwnCollate | Called) -> None:
     """Raises RefusalError for what does not leave texts beside as they are."""
-    if isinstance(collation, OwnCollate):
-        raise RefusalError("collate", collation.name, "samples have texts, which Python puts beside", "COLLATE_OWN")
-    if not (collation.plain or isinstance(collation, Called)):
+    if not (collation.plain or collation.own or isinstance(collation, Called)):
         raise RefusalError("collate", collation.name, "samples have texts, which Python puts beside", "COLLATE_FIELDS")
     if collation.plain and not leaves_texts():
         raise RefusalError("collate", collation.name, "default_collate_fn_map was changed for str", "COLLATE_OWN")

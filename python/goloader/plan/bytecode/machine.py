@@ -659,6 +659,23 @@ class Machine:
         self.reader.through.append(function)
         return True
 
+    def _filters_samples(self, function: Expression, arguments: list[Expression], names: tuple[str, ...]) -> bool:
+        """Whether it is list(filter(...)) over the samples, none of which it leaves out."""
+        if not self.samples or function != Name("filter", self.function) or len(arguments) != 2 or names:
+            return False
+        called, of = arguments
+        taken = self._is_taken(
+            self._following(), self.stack[-1] if self.stack else None, {"list": list, "tuple": tuple}
+        )
+        if not taken or self.reader.looping or not isinstance(of, Batch) or self.reader.value(function) is not filter:
+            return False
+        self.use(of)
+        if called == NONE or not self.holds(self._of_member(called, of)):
+            raise UnreadableError("may leave samples out")
+        self.stack.append(Display(list, (Spread(Member(of), of),)))
+        self.reader.through.append(function)
+        return True
+
     def _of_member(self, called: Expression, of: Expression) -> Expression:
         """What a function gives for the Member of a list."""
         self.reader.begin()
@@ -970,6 +987,7 @@ class Machine:
             or self._gathers(function, arguments, names)
             or self._maps(function, arguments, names)
             or self._maps_samples(function, arguments, names)
+            or self._filters_samples(function, arguments, names)
             or self._sorts(function, arguments, names)
             or self._fills(function, arguments, names)
         ):

@@ -118,6 +118,8 @@ class ArraysAhead(Ahead):
     def __init__(self, own: OwnCode | ListItems, place: Expression, most: int | None = None) -> None:
         super().__init__(own, place, (torch.Tensor, np.ndarray), most)
         self.values = [*self.values]
+        if self._work_out([0])[0] is not self.values[0]:  # a row of an array that Base does not take, copied
+            raise UnreadableError(f"makes {place} for each index", place)
         listed = Base(place, self.values)
         self.piece, self.array, self.first = listed.piece, listed.array, listed.first
 

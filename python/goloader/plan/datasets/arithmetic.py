@@ -8,7 +8,8 @@ some numbers, a step fails for them (`watch`, operations "..._checked"), and the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -254,8 +255,8 @@ class Arithmetic:
             if type(value.sample[0]) not in _PYTHON:
                 raise UnreadableError("makes an array of numpy's numbers in a list")
             kind = "number"
-        if function in _WARNING and kind == "array" and not value.sample.flags.writeable:
-            raise UnreadableError("makes tensors of arrays that cannot be written, of which torch warns")
+        if function in _WARNING and kind == "array":
+            value = replace(value, sample=writable(value.sample))
         sample = self.done(function, [value, *options], named)
         if value.constant:
             return Value(sample, constant=True)
@@ -377,8 +378,8 @@ class Arithmetic:
 
         return self.value(sample, made)
 
-    def joined(self, function: Callable[..., Any], parts: Sequence[Value], stacked: bool) -> Value:
-        """concatenate or stack along the first dimension; what makes an array of a list of numbers stacks them."""
+    def joined(self, function: Callable[..., Any], parts: Sequence[Value], stacked: bool, axis: int = 0) -> Value:
+        """concatenate or stack along a dimension; what makes an array of a list of numbers stacks them."""
         if any(isinstance(part, list) for part in parts):
             raise UnreadableError("joins lists of a list")
         sample = self.done(function, [list(parts)])
@@ -387,6 +388,7 @@ class Arithmetic:
         if not kind_of(sample) or not all(kind_of(part.sample) for part in parts):
             raise UnreadableError("joins what are no arrays")
         dtype, shape = dtype_of(sample), _shape(sample)
+        axis = axis + len(shape) if axis < 0 else axis
         numbers = all(kind_of(part.sample) in ("number", "scalar") for part in parts)
         places: list[tuple[Items, tuple[slice, ...]]] = []
         at = 0
@@ -397,11 +399,15 @@ class Arithmetic:
                 raise UnreadableError(f"makes {dtype} of {own} in a list")
             items = self.items(part, dtype, watch=numbers or not isinstance(sample, torch.Tensor), through=numbers)
             if stacked:
-                items = Items(items.room, items.number, dtype, (1, *items.shape), items.offset, (0, *items.strides))
-            if items.shape[1:] != shape[1:]:
+                extents, strides = ((*of[:axis], one, *of[axis:]) for of, one in ((items.shape, 1), (items.strides, 0)))
+                items = Items(items.room, items.number, dtype, extents, items.offset, strides)
+            extent = items.shape[axis] if len(items.shape) == len(shape) else 0
+            if items.shape != (*shape[:axis], extent, *shape[axis + 1 :]):
                 raise UnreadableError("joins values that differ in shape")
-            places.append((items, (slice(at, at + items.shape[0]), *(slice(0, extent) for extent in shape[1:]))))
-            at += items.shape[0]
+            place = [slice(0, each) for each in shape]
+            place[axis] = slice(at, at + extent)
+            places.append((items, tuple(place)))
+            at += extent
         return self.value(sample, lambda: self.writer.joined(places, dtype, shape))
 
     def one_hot(self, function: Callable[..., Any], value: Value, classes: Value) -> Value:
@@ -427,6 +433,15 @@ class Arithmetic:
         self.require(items, count)
         wide = Items(items.room, items.number, items.dtype, (*items.shape, 1), items.offset, (*items.strides, 0))
         return self.writer.step("eq", (wide, self.writer.constant(np.arange(count, dtype=np.int64))), "bool")
+
+
+def writable(array: NDArray[Any]) -> NDArray[Any]:
+    """The same memory as an array that may be written, which nobody does: of others torch warns, once in a process."""
+    if array.flags.writeable:
+        return array
+    interface = array.__array_interface__
+    given = {**interface, "data": (interface["data"][0], False)}
+    return np.asarray(SimpleNamespace(__array_interface__=given, of=array))
 
 
 def _is_small(value: Value) -> bool:

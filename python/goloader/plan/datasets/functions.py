@@ -101,9 +101,12 @@ def _join(stacked: bool) -> Rule:
         if len(values) > 2 or not values or not isinstance(values[0], list):
             raise UnreadableError("joins what is no list of arrays")
         _constants(values[1:], options)
-        if any(each.sample != 0 for each in (*values[1:], *options.values())) or not {*options} <= {"dim", "axis"}:
-            raise UnreadableError("joins arrays along another dimension than the first")
-        return a.joined(function, values[0], stacked)
+        (axis,) = [each.sample for each in (*values[1:], *options.values())] or [0]
+        if type(axis) is not int or not {*options} <= {"dim", "axis"}:
+            raise UnreadableError("joins arrays along no dimension")
+        if axis == 0:
+            return a.joined(function, values[0], stacked)
+        return a.joined(lambda parts: function(parts, axis), values[0], stacked, axis)
 
     return rule
 

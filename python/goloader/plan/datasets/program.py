@@ -149,13 +149,29 @@ class Writer:
         self._steps.append(_Step(op, watch, whole.shape, into, (whole,)))
 
     def settle(self, items: Items) -> tuple[Items, list[int]]:
-        """The same items, and which inputs stay: where they are an input or a constant, and steps that cannot fail make
-        something of others, which were asked for their shape, these are left out."""
-        if items.room == _VALUE or any(step.op not in _SURE or step.watch for step in self._steps):
-            return items, [*range(len(self.inputs))]
-        kept = [items.number] if items.room == INPUT else []
-        self.inputs, self._steps, self._values = [self.inputs[number] for number in kept], [], []
-        return (replace(items, number=0) if kept else items), kept
+        """The same items, and which inputs stay: steps that cannot fail, and make nothing of what is given, are left
+        out, as of arrays that were asked for their shape, with the inputs that these alone are of."""
+        used, steps = {(items.room, items.number)}, []
+        for step in reversed(self._steps):
+            if step.op in _SURE and not step.watch and (_VALUE, step.into.number) not in used:
+                continue
+            used |= {(each.room, each.number) for each in (*step.operands, step.into)}
+            steps.append(step)
+        kept = {
+            room: [n for n in range(len(whole)) if (room, n) in used]
+            for room, whole in ((INPUT, self.inputs), (_VALUE, self._values))
+        }
+        numbers = {(room, number): n for room, whole in kept.items() for n, number in enumerate(whole)}
+
+        def moved(of: Items) -> Items:
+            return replace(of, number=numbers.get((of.room, of.number), of.number))
+
+        self._steps = [
+            replace(step, into=moved(step.into), operands=tuple(map(moved, step.operands))) for step in reversed(steps)
+        ]
+        self.inputs = [self.inputs[n] for n in kept[INPUT]]
+        self._values = [self._values[n] for n in kept[_VALUE]]
+        return moved(items), kept[INPUT]
 
     def plain(self, items: Items) -> str:
         """How an input is handed out as it is: "row", or "cast" to another type. "" for more than that."""

@@ -324,6 +324,8 @@ class Arrays(Samples):
     def __init__(self, root: Node, leaves: Sequence[Node]) -> None:
         super().__init__(root, leaves)
         self.texts = {number: column for number, column in enumerate(root.columns) if column.spec is str}
+        # Where their columns stand among all of a batch's.
+        self.places = {number: number for number in self.texts}
         self.fields = tuple(made.field() for made in _joined([each for each in root.columns if each.spec is not str]))
         self._pools = Pools(root.columns)
         self._values = {number: _values(column) for number, column in self.texts.items()}
@@ -343,10 +345,11 @@ class Arrays(Samples):
         if not self.texts:
             return columns
         left, made = iter(columns), []
-        for number in range(len(columns) + len(self.texts)):
-            if number not in self.texts:
+        for place in range(len(columns) + len(self.places)):
+            if place not in self.places:
                 made.append(next(left))
                 continue
+            number = self.places[place]
             index, values = self.texts[number].index, self._values[number]
             at = rows if index is None else index[rows]
             made.append((tuple if number in self._in else list)(map(values.__getitem__, at.tolist())))

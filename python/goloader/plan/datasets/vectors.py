@@ -18,6 +18,7 @@ from torch.utils.data import default_collate
 
 from ..bytecode import SIGNS, UnreadableError
 from ..look import is_a
+from .arithmetic import writable
 from .sources import FLOATS, INTS
 from .tree import alike
 
@@ -162,7 +163,8 @@ def expanded(rows: Any) -> Any:
 
 def check_collated(rows: Any) -> None:
     """Raises UnreadableError unless torch puts rows together without an error or a warning."""
-    _checked(lambda: default_collate([_writable(rows)[0]] * 2))
+    first = writable(rows[:1])[0] if isinstance(rows, np.ndarray) else rows[0]
+    _checked(lambda: default_collate([first] * 2))
 
 
 def _agreeing(of_one: Callable[[Any], Any], of_all: Callable[[], Any], rows: Any) -> Any:
@@ -219,14 +221,8 @@ def _of_dtype(dtype: torch.dtype, kinds: str) -> Callable[[Any], Any]:
     return make
 
 
-def _writable(rows: Any) -> Any:
-    if isinstance(rows, np.ndarray) and not rows.flags.writeable:
-        raise UnreadableError("shares an array with torch that is not writable, of which torch warns")
-    return rows
-
-
 def _shared(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda rows, **options: function(_writable(rows), **options)
+    return lambda rows, **options: function(writable(rows) if isinstance(rows, np.ndarray) else rows, **options)
 
 
 def _tensor(rows: Any, **options: Any) -> Any:

@@ -116,6 +116,10 @@ class Compiler:
             raise UnreadableError("puts images together as sequences")
         return [leaf.number for leaf, _ in self._layouts]
 
+    def listed(self) -> dict[int, int]:
+        """Of columns that are lists of each sample's value, their places among all, and which fields they are."""
+        return {number: leaf.number for (leaf, _), number in self._layouts.items() if leaf.listed}
+
     def laid(self, fields: Sequence[Field]) -> tuple[Field, ...]:
         """The fields that are used, with their layouts. Raises UnreadableError if one is not that may fail."""
         laid = [(each, self._laid(each)) for each in fields]
@@ -469,6 +473,19 @@ class Compiler:
         if not self.exact or not 0 <= place < leaf.dimensions or place == leaf.axis or leaf.row:
             raise self.unknown(expression)
         return Known(leaf.sample.shape[place])
+
+    def of_longest_first(self, expression: Expression, picked: Picked) -> Made | None:
+        """The length of a field in the first sample, where all are sorted by it, the longest first; None of others."""
+        whole, key = expression, expression
+        while isinstance(whole, Item | Part):
+            whole, key = whole.owner, whole
+        if not isinstance(whole, Sorted) or not isinstance(key, Item) or self.value(key.key) != Known(0):
+            return None
+        number, reverse = self.value(whole.key), self.value(whole.reverse)
+        by_length = isinstance(number, Number) and number.of == (picked.leaf, None) and number.most is None
+        if not by_length or not isinstance(reverse, Known) or reverse.value is not True:
+            return None
+        return Made(lambda columns: max(number.each(columns)), longest=picked.leaf)
 
     def _picked(self, item: Any, order: Made | None, expression: Expression) -> Any:
         if isinstance(item, Parts) and item.kind is not object:

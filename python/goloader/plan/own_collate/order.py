@@ -37,7 +37,7 @@ class Order:
         def in_order(columns: Sequence[Any]) -> list[Any]:
             keys = self.number.each(Columns(columns))
             order = sorted(range(len(keys)), key=keys.__getitem__, reverse=self.reverse)
-            return [_in_order(column, layouts[n], order) for n, column in enumerate(columns)]
+            return [_in_order(column, layouts.get(n), order) for n, column in enumerate(columns)]
 
         return in_order
 
@@ -72,7 +72,7 @@ def _whole_batches(whole: Expression) -> Iterator[Expression]:
                 work += own_parts(part)
 
 
-def _in_order(column: Any, layout: RowLayout, order: list[int]) -> Any:
+def _in_order(column: Any, layout: RowLayout | None, order: list[int]) -> Any:
     if type(column) is list:
         return [column[n] for n in order]
     if isinstance(layout, PadRows):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..bytecode import UnreadableError
 from ..collation import After, Lists, stands, surroundings
 from ..look import name_of
 from ..refusal import RefusalError
-from ..rows import Field
+from ..rows import Field, View
 from ..structure import Structure
 from .code import CollateCode, Kind, SampleAskedError
 from .compiler import Compiler
@@ -33,6 +34,8 @@ class OwnCollate:
         except SampleAskedError:  # it is read for each kind of samples
             self.code, self._asks = None, True
         self.name = name_of(given)
+        # Of the columns that are lists, where they stand among all, and which fields they are.
+        self.listed: dict[int, int] = {}
         self._around = surroundings()
 
     def __str__(self) -> str:
@@ -83,8 +86,10 @@ class OwnCollate:
                 laid = compiler.laid(fields)
                 if not laid:
                     raise UnreadableError("makes nothing of the samples")
-                if order is not None:
-                    in_order = order.laid(laid)
+                in_order = None if order is None else order.laid(laid)
+                self.listed = compiler.listed()
+                laid = _without_gaps(laid, self.listed)
+                if in_order is not None:
                     return laid, lambda columns: make(Columns(in_order(columns)))
                 return laid, lambda columns: make(Columns(columns))
             if order is not None:
@@ -93,6 +98,16 @@ class OwnCollate:
             return (), lambda columns: make(Columns([columns[number] for number in numbers]))
         except UnreadableError as error:
             raise self.code.unread(error) from None
+
+
+def _without_gaps(fields: Sequence[Field], listed: Collection[int]) -> tuple[Field, ...]:
+    """Fields whose columns are counted without those that the core does not make."""
+
+    def counted(view: View) -> View:
+        (number,) = view.columns
+        return replace(view, columns=(number - sum(each < number for each in listed),))
+
+    return tuple(replace(each, views=tuple(map(counted, each.views))) for each in fields) if listed else tuple(fields)
 
 
 def _axis(of: Field) -> int | None:

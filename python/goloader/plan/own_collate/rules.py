@@ -106,7 +106,7 @@ def _beside(compiler: Compiler, arguments: Any, options: Any) -> Any:
     if any(not isinstance(each, Known) or each.value not in (0, -1) for each in dims) or not isinstance(parts, Parts):
         return None
     items = list(parts.items.values())
-    if len(items) == 2 and isinstance(items[1], Repeated):
+    if len(items) == 2 and any(isinstance(each, Repeated) for each in items):
         return ended(*items)
     places = [n for n, each in enumerate(items) if isinstance(each, Leaf)]
     if len(places) != 1 or not items[places[0]].is_tensor or items[places[0]].sample.ndim != 1 or items[places[0]].row:
@@ -225,8 +225,10 @@ def _sized(compiler: Compiler, call: Call, arguments: Any, options: Any) -> Any:
     if not arguments or not {*options} <= {"dtype"}:
         return None
     value = compiler.value(arguments[0])
+    if isinstance(value, Parts) and len(value.items) == 1:
+        (value,) = value.items.values()
     if len(arguments) == 1 and isinstance(value, Rest):
-        dtype = compiler.value(options["dtype"]) if options else None
+        dtype = compiler.value(options["dtype"]) if options else Known(torch.get_default_dtype())
         item = {torch.zeros: 0, torch.ones: 1}.get(compiler.means(call.function))
         return Repeated(item, value, dtype.value) if isinstance(dtype, Known) and item is not None else None
     return _of_size(compiler, compiler.means(call.function), arguments, options)
@@ -244,7 +246,8 @@ def _full(compiler: Compiler, call: Call, arguments: Any, options: Any) -> Any:
     value = compiler.value(arguments[1])
     if not isinstance(value, Known) or type(value.value) not in (int, float, bool):
         return None
-    dtype = compiler.value(options["dtype"]) if options else None
+    made = torch.full((), value.value).dtype
+    dtype = compiler.value(options["dtype"]) if options else Known(made)
     sizes = arguments[0].items
     if len(sizes) == 1 and isinstance(rest := compiler.value(sizes[0]), Rest):
         return Repeated(value.value, rest, dtype.value) if isinstance(dtype, Known) else None
@@ -302,6 +305,8 @@ def _sort(compiler: Compiler, call: Call, arguments: Any, options: Any) -> Any:
 
 @_of_one
 def _len(compiler: Compiler, call: Call, value: Any) -> Any:
+    if isinstance(value, Picked) and (longest := compiler.of_longest_first(call.arguments[0], value)) is not None:
+        return longest
     if isinstance(value, Picked | Head) or (isinstance(value, Leaf) and value.dimensions):
         return compiler.extent(value, 0, call)
     if isinstance(value, Made) and value.rows:
@@ -492,7 +497,8 @@ LISTED = (torch.FloatTensor, torch.IntTensor, torch.LongTensor)
 # Methods of such values; the same is true of them.
 METHODS = {
     "bool", "clone", "contiguous", "cumsum", "diff", "double", "eq", "flatten", "float", "ge", "gt", "half", "int",
-    "le", "long", "lt", "movedim", "ne", "numel", "permute", "repeat", "reshape", "size", "squeeze", "sum", "t", "to",
+    "item", "le", "long", "lt", "max", "min", "movedim", "ne", "numel", "permute", "repeat", "reshape", "size",
+    "squeeze", "sum", "t", "to",
     "tolist", "transpose", "type_as", "unsqueeze", "view",
 }  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
 import numpy as np
@@ -23,17 +24,21 @@ class Input:
     """Rows: which of a view of a base, by the index. base is None for the integers themselves.
 
     window  so many items of the base make a row; 0 if rows are anything else
+    cuts    of arrays that differ in length, which of their items are taken, one slice after the other, and
+    extent  how many these are; None where that differs
     """
 
     base: Base | Ahead | None
     view: Any
     rows: Integers
     window: int = 0
+    cuts: tuple[slice, ...] = ()
+    extent: int | None = None
 
     @property
     def is_element(self) -> bool:
         """True for arrays of a list as they are."""
-        if self.base is None or self.view is not self.base.array:
+        if self.base is None or self.view is not self.base.array or self.extent is not None:
             return False
         return bool(getattr(self.base.piece, "in_one_piece", False))
 
@@ -43,13 +48,22 @@ class Input:
         whole, rows = self.base.piece.array, self._rows(length, usable)
         assert whole.begins is not None
         lengths = None if whole.lengths is None else whole.lengths[rows]
-        return dataclasses.replace(whole, shape=(length, *whole.shape[1:]), begins=whole.begins[rows], lengths=lengths)
+        begins = whole.begins[rows]
+        if self.cuts:
+            assert lengths is not None
+            firsts, lengths = cut(lengths, self.cuts)
+            begins = begins + firsts * _step(self.base.first)
+        return dataclasses.replace(whole, shape=(length, *whole.shape[1:]), begins=begins, lengths=lengths)
 
     def array(self, length: int, usable: Any) -> Array:
         """The same, one for each index from 0."""
         if self.base is None:
             return self._of_numbers(length, usable)
-        whole: Array = self.base.piece.array
+        if self.extent is not None:
+            whole = self.elements(length, usable)
+            shape, strides = (length, self.extent, *whole.shape[1:]), (0, _step(self.base.first), *whole.strides[1:])
+            return dataclasses.replace(whole, shape=shape, strides=strides, lengths=None)
+        whole = self.base.piece.array
         item = self.view.itemsize
         if isinstance(self.view, torch.Tensor):
             address, strides = self.view.data_ptr(), tuple(stride * item for stride in self.view.stride())
@@ -87,6 +101,25 @@ class Input:
         """Which row each index means; those that mean none have one all the same."""
         indices = np.arange(length, dtype=np.int64)
         return self.rows.at(indices if usable is None else np.where(usable, indices, indices[usable][0]))
+
+
+def cut(lengths: Indices, cuts: tuple[slice, ...]) -> tuple[Indices, Indices]:
+    """Of arrays of these lengths the first item that is left of each, and how many are."""
+    firsts = np.zeros_like(lengths)
+    for each in cuts:
+        start, stop = (
+            np.full_like(lengths, default) if end is None else np.clip(end + lengths * (end < 0), 0, lengths)
+            for end, default in ((each.start, 0), (each.stop, np.iinfo(np.int64).max))
+        )
+        firsts, lengths = firsts + start, np.maximum(np.minimum(stop, lengths) - start, 0)
+    return firsts, lengths
+
+
+def _step(first: Any) -> int:
+    """Bytes from one item of an array to the next, or from one number of a list."""
+    if type(first) in (list, tuple):
+        return np.dtype(np.int64).itemsize
+    return int(first.itemsize * math.prod(first.shape[1:]))
 
 
 def windows(array: Any, axis: int, length: int) -> Any:

@@ -56,7 +56,7 @@ from ..program import INPUT, Items, Writer
 from ..putting import first_put, is_mask, put, put_chosen
 from ..sounds import Reader, how_read, reader_of
 from ..tree import Indices
-from .inputs import Input, flattened, windows
+from .inputs import Input, cut, flattened, windows
 
 if TYPE_CHECKING:
     from .node import Computed
@@ -210,9 +210,24 @@ class Leaf:
                 self._depends(path) and (reader := reader_of(self._node.own.means_if_seen(function))) is not None
             ):
                 return self._sound(reader, function, path, dict(options))
+            case Call(function=function) if (
+                any(self._node.own.means_if_seen(function) is each for each in RANGES)
+                and (places := self._range(expression)) is not None
+            ):
+                return places
             case Call(function=function, arguments=arguments, options=options):
                 return self._call(function, list(map(self.value, arguments)), {n: self.value(o) for n, o in options})
         raise UnreadableError(f"uses {expression}")
+
+    def _range(self, call: Call) -> Value | None:
+        """arange between two numbers that the index tells, which are as far apart for all samples; None for another."""
+        if len(call.arguments) != 2 or call.options or not self._depends(call.arguments[0]):
+            return None
+        start, stop = (self._integers(self.value(each)) for each in call.arguments)
+        count, called = self._extent(start, stop), self._node.own.means(call.function)
+        if count is None or count < 1:
+            return None
+        return self._arithmetic.binary("+", Value(called(count), constant=True), self._number(start))
 
     def _filled(self, filled: Filled) -> Value:
         """An array, or a tensor, that was made for its sample, with items that were set."""
@@ -513,7 +528,7 @@ class Leaf:
 
     def _words(self, item: Expression, text: Expression) -> Value:
         """[item for each in text]: the number of each character, or word."""
-        table, other = _looked_up(item, Member(text))
+        table, other = self._looked_up_in(item, Member(text))
         return self._of_any_length(self._node.texts(text, table, other), INDEX)
 
     def _laid(self, expression: Expression, whole: Value, key: Display, item: Value) -> Value:
@@ -546,11 +561,29 @@ class Leaf:
         """What a function makes of arrays, or lists, that differ in length."""
         value, *rest = values
         if value.sample.one is None:
-            return self._converted(function, rule, values, options)
+            return self._of_cuts(
+                self._converted(function, rule, values, options),
+                value,
+                lambda part: (self._each if type(part.sample) is AnyLength else self._done)(
+                    function, rule, [part, *rest], options
+                ),
+            )
         constant = all(isinstance(each, Value) and each.constant for each in (*rest, *options.values()))
         if not constant or not goes_item_by_item(rule):
             raise UnreadableError(f"calls {function} with arrays that differ in length")
         return self._item_by_item(value, lambda a, each: rule(a, function, [each, *rest], options))
+
+    def _done(self, function: Any, rule: Any, values: list[Any], options: dict[str, Value]) -> Value:
+        made: Value = rule(self._arithmetic, function, values, options)
+        return made
+
+    def _of_cuts(self, made: Value, of: Value, do: Callable[[Value], Value]) -> Value:
+        """What was made of arrays that differ in length, of which slices are what `do` makes of theirs."""
+        by, axis = of.sample.cut, made.sample.axis
+        if by is None or axis:
+            return made
+        sample = dataclasses.replace(made.sample, cut=lambda key: do(by(key)))
+        return dataclasses.replace(made, sample=sample)
 
     def _converted(self, function: Any, rule: Any, values: list[Any], options: dict[str, Value]) -> Value:
         """The same of arrays, or lists, that differ in length, each as another type."""
@@ -591,7 +624,11 @@ class Leaf:
         if whole.items.room == INPUT and whole.items.strides[axis] != contiguous(of.first.shape)[of.axis]:
             raise UnreadableError("takes the items of arrays that differ in length in another order")
         self._check_order(first, axis)
-        return Value(AnyLength(whole.sample, of.base, axis, made), make=lambda: made.items)
+        return self._of_cuts(
+            Value(AnyLength(whole.sample, of.base, axis, made), make=lambda: made.items),
+            value,
+            lambda part: self._item_by_item(part, do) if type(part.sample) is AnyLength else do(self._arithmetic, part),
+        )
 
     def _check_order(self, shape: tuple[int, ...], axis: int) -> None:
         """Raises UnreadableError unless items along an axis lie one after the other."""
@@ -634,12 +671,25 @@ class Leaf:
             except IndexError:
                 raise UnreadableError("takes an item that is not there") from None
         at = tuple(constants) if isinstance(key, Display) and key.kind is tuple else constants[0]
+        cuts = type(constants[0]) is slice and constants[0] != slice(None)
+        if type(value.sample) is AnyLength and cuts and not value.sample.axis:
+            value = self._cut(value, constants[0])
+            if len(constants) == 1:
+                return value
+            at = (slice(None), *constants[1:])
         if type(value.sample) is AnyLength:
             places, axis = [each for each in constants if each is not None], value.sample.axis or 0
-            if ... in places or places[axis : axis + 1] != [slice(None)]:
+            if ... in places or type(places[axis] if axis < len(places) else None) is not slice:
                 raise UnreadableError("takes some of the items of arrays that differ in length")
             return self._item_by_item(value, lambda a, each: a.viewed(lambda whole: whole[at], each, (), {}))
         return self._arithmetic.viewed(lambda whole: whole[at], value, (), {})
+
+    def _cut(self, value: Value, key: slice) -> Value:
+        """Some of the items of arrays, or lists, that differ in length: those of a slice."""
+        if value.sample.cut is None or key.step not in (None, 1):
+            raise UnreadableError("takes some of the items of arrays that differ in length")
+        made: Value = value.sample.cut(key)
+        return made
 
     def _array_of_rows(self, owner: Expression, key: Expression, keys: list[Expression]) -> Base | None:
         """What owner[key] is one row of, if that is an array, and a number or a slice that depends on the index takes
@@ -746,6 +796,8 @@ class Leaf:
                 raise UnreadableError("takes windows of a list")
             return self._taken(base, self._integers(self.value(keys[0])))
         array, first = base.array, None
+        if dependent == [0, 1] and not base.stored and _is_slice(keys[0]) and not _is_slice(keys[1]):
+            return self._window_of_rows(base, keys)
         if len(dependent) > 1:
             first, array, step = self._rows_of_rows(base, keys, dependent)
             keys = keys[1:]
@@ -779,6 +831,25 @@ class Leaf:
                 raise UnreadableError("takes items by several numbers that depend on the index")
             rows = joined
         return self._viewed(base, view, rows, around, window)
+
+    def _window_of_rows(self, base: Base, keys: list[Expression]) -> Value:
+        """array[start:stop, number]: both depend on the index."""
+        array = base.array
+        start, stop, *step = map(self._end, keys[0].items)  # type: ignore[attr-defined] # a slice
+        length = None if start is None or stop is None or step else self._extent(start, stop)
+        if length is None or start is None or not 0 < length <= array.shape[0]:
+            raise UnreadableError("takes windows that differ in length, or are too long")
+        number = self._integers(self.value(keys[1]))
+        self._node.domain.limit(start, array.shape[0] - length + 1)
+        self._node.domain.limit(number, array.shape[1])
+        flat, each = flattened(array)
+        rows = start.joined("*", Integers(0, each))
+        rows = None if rows is None else rows.joined("+", number)
+        if rows is None:
+            raise UnreadableError("takes items by several numbers that depend on the index")
+        self._node.domain.plain = False
+        view = windows(flat, 0, (length - 1) * each + 1)[:, ::each]
+        return self._viewed(base, view, rows, (slice(None), *map(self._key, keys[2:])))
 
     def _rows_of_rows(self, base: Base, keys: list[Expression], dependent: list[int]) -> tuple[Integers, Any, int]:
         """The number along the first axis, the array with its first two axes as one, and how far it is along that from
@@ -843,26 +914,62 @@ class Leaf:
 
         return Integers(0, 0, table)
 
-    def _of_any_length(self, base: Base | Ahead, rows: Integers) -> Value:
-        """Arrays that differ in length: to be given as they are, or cast."""
+    def _of_any_length(self, base: Base | Ahead, rows: Integers, cuts: tuple[slice, ...] = ()) -> Value:
+        """Arrays that differ in length, or slices of them: to be given as they are, or cast."""
         self._node.domain.limit(rows, len(base.piece))
         base.reads(rows)
 
         first: Any = base.first
         axis = getattr(base, "axis", None)
+        if cuts:
+            whole: Any = base.piece.array
+            lengths = cut(whole.lengths, cuts)[1]
+            for each in cuts:
+                first = first[each]
+            if type(first) in (list, tuple) and not lengths.all():
+                raise UnreadableError("takes none of the items of a list")
+            if len(set(lengths.tolist())) == 1 and len(first):
+                return self._cut_alike(base, rows, cuts, first)
         alone = axis == 0 and isinstance(first, np.ndarray) and len(first) > 1
         shape = (1, *first.shape[1:]) if alone else tuple(np.shape(first))
 
         def make() -> Items:
-            self.inputs.append(Input(base, None, rows))
+            self.inputs.append(Input(base, None, rows, cuts=cuts))
             return self.writer.input(dtype_of(first), shape)
 
         one = Value(first[:1].copy(), make=make) if alone else None
-        return Value(AnyLength(first, base, axis, one), make=make if one is None else lambda: one.items)
+        along = not axis and base.piece.array.lengths is not None and getattr(base.piece, "in_one_piece", False)
+        again = (lambda key: self._of_any_length(base, rows, (*cuts, key))) if along else None
+        return Value(AnyLength(first, base, axis, one, again), make=make if one is None else lambda: one.items)
+
+    def _cut_alike(self, base: Base | Ahead, rows: Integers, cuts: tuple[slice, ...], first: Any) -> Value:
+        """Slices that do not differ in length, of arrays or lists that do."""
+
+        def make() -> Items:
+            self.inputs.append(Input(base, None, rows, cuts=cuts, extent=len(first)))
+            return self.writer.input(dtype_of(first), tuple(np.shape(first)))
+
+        if type(first) not in (list, tuple):
+            return Value(first, make=make)
+        return self._listing(Value(np.array(first), make=make))
+
+    def _looked_up_in(self, item: Expression, member: Expression) -> tuple[Expression, int | None]:
+        """The dict that an expression looks a member up in, and the number of what is not in it; None if there is
+        none."""
+        match item:
+            case Item(owner=table, key=each) if each == member:
+                return table, None
+            case Call(function=Attribute(owner=table, name="get"), arguments=(each, other), options=()) if (
+                each == member and not self._depends(other)
+            ):
+                number = self._constant(other)
+                if type(number) is int:
+                    return table, number
+        raise UnreadableError(f"goes over {member}")
 
     def _tokens(self, item: Expression, text: Expression, key: Expression) -> Value:
         """[item for each in text[key]]: the number of each character."""
-        table, other = _looked_up(item, Member(Item(text, key)))
+        table, other = self._looked_up_in(item, Member(Item(text, key)))
         return self._listing(self._row(self._node.text(text, table, other), [key]))
 
     def _listing(self, array: Value) -> Value:
@@ -926,12 +1033,14 @@ class AnyLength:
     base  what they are taken of
     axis  along which they differ, if that is known
     one   one of their items along it, with that axis; None where nothing is done with each by itself
+    cut   makes the same of a slice of each; None where that is not known
     """
 
     first: Any
     base: Any = None
     axis: int | None = None
     one: Value | None = None
+    cut: Callable[[slice], Value] | None = None
 
 
 def _numbers_of(base: Base | Ahead, integers: Integers) -> Integers:
@@ -945,26 +1054,21 @@ def _numbers_of(base: Base | Ahead, integers: Integers) -> Integers:
     return Integers(0, 0, table)
 
 
+RANGES = (torch.arange, np.arange)
+
+
 def keys_of(key: Expression) -> list[Expression]:
     """What whole[key] takes along each axis."""
     return list(key.items) if isinstance(key, Display) and key.kind is tuple else [key]
 
 
+def _is_slice(key: Expression) -> bool:
+    return isinstance(key, Display) and key.kind is slice
+
+
 def are_numbers(first: Any) -> bool:
     """Whether it is a list of numbers that a batch may have as a row."""
     return type(first) in (list, tuple) and set(map(type, first)) in ({int}, {float})
-
-
-def _looked_up(item: Expression, member: Expression) -> tuple[Expression, int | None]:
-    """The dict that an expression looks a member up in, and the number of what is not in it; None if there is none."""
-    match item:
-        case Item(owner=table, key=each) if each == member:
-            return table, None
-        case Call(
-            function=Attribute(owner=table, name="get"), arguments=(each, Constant(value=other, kind=kind)), options=()
-        ) if each == member and kind is int:
-            return table, other
-    raise UnreadableError(f"goes over {member}")
 
 
 def _dtype_name(array: Any) -> str:

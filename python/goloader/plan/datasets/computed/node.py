@@ -14,6 +14,7 @@ import torch
 
 from ...bytecode import (
     Call,
+    Constant,
     Display,
     Expression,
     Index,
@@ -141,6 +142,14 @@ class Computed(Node):
         match given:
             case Call(function=function, arguments=(), options=(_, *_)) if self.own.if_seen(function) is dict:
                 return {name: self._structure(each) for name, each in given.options}
+            case Call(
+                function=function,
+                arguments=(Call(function=zipped, arguments=(Display(items=names), Display(items=items)), options=()),),
+                options=(),
+            ) if self.own.if_seen(function) is dict and self.own.if_seen(zipped) is zip:
+                keys = [each.value for each in names if isinstance(each, Constant) and each.kind is str]
+                if len({*keys}) == len(names) == len(items):
+                    return dict(zip(keys, map(self._structure, items), strict=True))
         leaf: Leaf | TextAhead = (made := Leaf(self))
         try:
             value = made.value(given)

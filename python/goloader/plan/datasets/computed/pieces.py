@@ -41,8 +41,9 @@ class Piece:
         self._length = length
         items = leaf.items
         how = leaf.writer.plain(items)
-        self.is_row = how == "row" and leaf.inputs[0].base is not None and leaf.inputs[0].rows.is_index
-        base = leaf.inputs[0].base if how == "row" else None
+        plain = how == "row" and not leaf.inputs[0].cuts
+        self.is_row = plain and leaf.inputs[0].base is not None and leaf.inputs[0].rows.is_index
+        base = leaf.inputs[0].base if plain else None
         strides = leaf.sample.stride() if leaf.kind == "tensor" else getattr(leaf.sample, "strides", ())
         self.channels_last = is_channels_last(getattr(leaf.sample, "shape", ()), strides)
         self.listed = base is not None and base.in_lists and type(base.first) is leaf.given_type
@@ -63,7 +64,7 @@ class Piece:
             self.program = leaf.writer.finished(items, whole.shape[1:])
             shape = () if self.extents else shape[1:]
             kind, more = f"list of {leaf.kind}s", ("", json.dumps([self.extents, self.program.plan]))
-        elif any(each.base is not None and each.view is None for each in leaf.inputs):
+        elif any(each.base is not None and each.view is None and each.extent is None for each in leaf.inputs):
             raise UnreadableError(f"makes {items.dtype} of arrays that differ in length")
         else:
             self.program = leaf.writer.finished(items)

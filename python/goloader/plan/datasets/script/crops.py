@@ -231,6 +231,8 @@ class Crops(Computed):
             ):
                 at = self.c.own.if_seen(axis)
                 return (whole, at) if type(at) is int else None
+            case Attribute(owner=whole, name="size") if (crop := self.known_crop(whole)) is not None:
+                return (whole, 0) if crop.ndim == 1 and isinstance(self.like(crop), np.ndarray) else None
         return None
 
     def number(self, of: Expression) -> Number | None:
@@ -504,16 +506,17 @@ class Crops(Computed):
 
     def _added(self, first: Expression, *parts: Expression) -> int | None:
         """What is added to a number in a sum, where it is the same for all samples; None for another sum."""
-        rest = [each for part in parts for each in _summands(part)]
+        rest, left_out = [each for part in parts for each in _summands(part)], []
         for each in _summands(first):
             at = next((n for n, other in enumerate(rest) if other == each), None)
             if at is None:
-                return None
-            rest.pop(at)
-        found = list(map(self.c.number, rest))
-        if any(not each.is_constant or each.kind != "int" for each in found):
+                left_out.append(each)
+            else:
+                rest.pop(at)
+        found, less = ([*map(self.c.number, each)] for each in (rest, left_out))
+        if any(not each.is_constant or each.kind != "int" for each in (*found, *less)):
             return None
-        return int(sum(each.value for each in found))
+        return int(sum(each.value for each in found) - sum(each.value for each in less))
 
     def _padded(
         self, whole: Expression, by_numpy: bool, ends: Expression, options: dict[str, Expression]

@@ -38,6 +38,7 @@ from ..arithmetic import Arithmetic, Value, dtype_of, kind_of
 from ..array_files import FilesAhead, WavAhead
 from ..bases import Base
 from ..computed import AnyLength, Leaf
+from ..computed.leaf import RANGES
 from ..integers import Integers
 from ..sequences import Sequences
 from ..tensors import NAMES
@@ -270,6 +271,9 @@ class WholeLeaf(Leaf):
 
         return Value(sample, make=make)
 
+    def _of_any_length(self, base: Base | Ahead, rows: Integers, cuts: tuple[slice, ...] = ()) -> Value:
+        raise UnreadableError("takes lists that differ in length, or words of texts")
+
     def _shape(self, value: Value) -> list[Value]:
         sample = value.sample
         if type(sample) is not AnyLength or not isinstance(sample.base, Whole):
@@ -334,7 +338,7 @@ class WindowLeaf(WholeLeaf):
                 return self._one_of(expression, sides)
             case Item() if (several := self._crops.one_by_one(expression)) is not expression:
                 return self.value(several)
-            case Call(function=function) if any(self._crops.c.function(function) is each for each in _RANGES):
+            case Call(function=function) if any(self._crops.c.function(function) is each for each in RANGES):
                 if (made := self._range(expression)) is not None:
                     return made
             case Attribute(owner=owner, name="dtype" | "ndim" as name) if (
@@ -534,9 +538,6 @@ class WindowLeaf(WholeLeaf):
         spec = NAMES[getattr(torch, items.dtype)], items.shape
         arrays, inputs = (found, ()) if how else ((), tuple((each,) for each in found))
         return Field(*spec, arrays, None, items.dtype, False, (View((number,)),), program, inputs)
-
-
-_RANGES = (torch.arange, np.arange)
 
 
 def _form(sample: Any) -> tuple[Any, ...]:
