@@ -14,6 +14,7 @@ from ...bytecode import (
     Attribute,
     Call,
     Display,
+    Either,
     Expression,
     Index,
     Mapping,
@@ -66,6 +67,8 @@ IMAGES, STACKS = 1 << 20, 1 << 21
 
 def structure_of(c: Compiler, given: Expression, batch: type) -> Structure:
     """The structure of a sample, whose fields are noted. Raises UnreadableError."""
+    if isinstance(given, Either) and isinstance(c.branches.get(given.number), bool):  # None for what cannot be read
+        return structure_of(c, c.way_of(given), batch)
     if isinstance(given, Display) and given.spread:
         raise UnreadableError("gives a list of as many items as there are", given)
     if isinstance(given, Display) and given.kind in (list, tuple):
