@@ -334,7 +334,11 @@ COMPILED: dict[str, list[str]] = {
     ],
     "its own length": [f"j = random.randrange(len(self)); {SMALL}", "F.to_tensor(img), j, len(self)"],
     "late choice": [SMALL, "name = random.choice(['h', 'v'])", "F.to_tensor(img), self.choices[random.randrange(3)]"],
-    "turned by torchvision": [RGB, "img = F.rotate(img.crop((0, 0, 30, 30)), random.choice([0, 90, 180, 270]))", TENSOR],
+    "turned by torchvision": [
+        RGB,
+        "img = F.rotate(img.crop((0, 0, 30, 30)), random.choice([0, 90, 180, 270]))",
+        TENSOR,
+    ],
     "turned by a little": [
         RGB,
         "a = random.uniform(-30, 30); m = F.rotate(img.convert('L'), a, fill=7)",

@@ -20,6 +20,7 @@ BODIES = {
     "return {'a': self.x[i]}": "{'a': self.x[index]}",
     "return {'a': self.x[i], 7: self.d['k'][-1][i]}": "{'a': self.x[index], 7: self.d['k'][-1][index]}",
     "return {'a': self.x[i], 'a': self.y[i]}": None,
+    "return dict(a=self.x[i], b=i)": "{'a': self.x[index], 'b': index}",
     "a = self.x[i]; b = self.y[i]; return b, a": "tuple(self.y[index], self.x[index])",
     "a, b = self.x[i], self.y[i]; return {'b': b, 'a': a}": "{'b': self.y[index], 'a': self.x[index]}",
     "a, b, c = self.x, self.y, self.z; return c, b, a": "tuple(self.z, self.y, self.x)",

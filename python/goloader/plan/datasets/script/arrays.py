@@ -392,13 +392,12 @@ def _numpy_pad(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture
     if "mode" in given and c.constant(given["mode"]) != "constant":
         raise UnreadableError("pads otherwise than by a constant")
     fill = c.constant(given["constant_values"]) if "constant_values" in given else 0
-    sides = [[c.number(side) for side in c.several(each, 2)] for each in c.several(given["pad_width"])]
-    axes = p.axes()
-    if type(fill) is not int or not 0 <= fill <= 255 or len(sides) != len(axes):
+    pairs = [each for each in c.several(given["pad_width"]) if isinstance(each, Expression)]
+    sides = [c.number(side) for each in pairs for side in c.several(each, 2)]
+    plain = type(fill) is int and 0 <= fill <= 255 and {each.kind for each in sides} == {"int"}
+    if not plain or len(pairs) != len(p.axes()) or any(each.json for each in sides[4:]):
         raise UnreadableError("pads an image by other numbers")
-    if any(side.kind != "int" for each in sides for side in each) or any(side.json for each in sides[2:] for side in each):
-        raise UnreadableError("pads an image by other numbers")
-    (top, bottom), (left, right) = sides[:2]
+    top, bottom, left, right = sides[:4]
     step = {"op": "pad_to", "left": left.json, "top": top.json, "right": right.json, "bottom": bottom.json,
             "fill": [fill] * p.channels, "padding_mode": "constant"}  # fmt: skip
     return c.apply(p, [step], ())

@@ -794,7 +794,7 @@ class Compiler:
     def way_of(self, of: Either) -> Expression:
         """What a value is that depends on a branch which all samples go the same way. Raises UnreadableError."""
         holds = self.branches.get(of.number)
-        if not isinstance(holds, bool):
+        if not isinstance(holds, bool) or of.number in self.conversions:
             raise UnreadableError(f"gives one of two values: {of}", of)
         return of.then if holds else of.otherwise
 
