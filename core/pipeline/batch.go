@@ -37,6 +37,7 @@ type sample struct {
 	mode     recipe.Mode
 	state    sampleState
 	format   decode.Format
+	isGrey   bool // its file, by the header
 	size     recipe.Size
 	buffer   *source.Buffer
 	from, to int // its bytes in there
@@ -72,10 +73,10 @@ func (s *sample) away(state sampleState, kind stats.Detour, format string, of ..
 	s.state, s.why = state, detour{kind, fmt.Sprintf(format, of...)}
 }
 
-// whole reports whether Pillow's pixels do not make up for what the core does not make: the batch's own code has to.
+// whole reports whether Pillow's pixels do not make up for what the core does not make: the batch's own code has to. They are
+// RGB, whatever plane a script takes.
 func (s *sample) whole(l *Loader) bool {
-	ofGIF := s.format == decode.GIF && s.plain != "" && s.plain != plan.Colour
-	return s.reader != plan.ImageOpen || ofGIF || l.view(s).looks != nil
+	return s.reader != plan.ImageOpen || s.mode != recipe.RGB || l.view(s).looks != nil
 }
 
 // span is a few neighbouring samples of a batch: what a worker takes at a time.

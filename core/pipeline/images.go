@@ -101,7 +101,7 @@ func (l *Loader) sizeEncoded(s *sample, name func() string) {
 	case !isAsOpened(s.reader, header, s.data()):
 		s.away(unsized, stats.Foreign, "%s: %s may make something else of it than Pillow", name(), s.reader)
 	default:
-		s.state, s.format, s.size = sized, header.Format, size
+		s.state, s.format, s.size, s.isGrey = sized, header.Format, size, header.Mode == string(plan.Grey)
 	}
 }
 

@@ -74,6 +74,7 @@ var planeDecoders = map[recipe.Mode]map[decode.Format]unsafe.Pointer{
 		decode.TIFF: tiff.PaletteDecoder(),
 	},
 	recipe.Grey: {
+		decode.JPEG: jpeg.Decoder(), // of a file that is grey: its planes are all the same
 		decode.PNG:  png.GreyDecoder(),
 		decode.BMP:  bmp.GreyDecoder(),
 		decode.GIF:  gif.GreyDecoder(),
@@ -87,6 +88,9 @@ func (l *Loader) decoder(s *sample) unsafe.Pointer {
 		return nil
 	}
 	if s.mode != recipe.RGB {
+		if s.format == decode.JPEG && !s.isGrey {
+			return nil
+		}
 		return planeDecoders[s.mode][s.format]
 	}
 	return decoders[s.format]

@@ -212,7 +212,7 @@ func (k *recipeFiles) read(ctx context.Context, w *worker, t *reading, i int) {
 	case size.Pixels() > op.PixelsMax:
 		s.away(unsized, stats.TooLarge, "%s: %v: %v", origin.Name(), size, op.ErrTooLarge)
 	default:
-		s.state, s.format = sized, header.Format
+		s.state, s.format, s.isGrey = sized, header.Format, header.Mode == string(plan.Grey)
 	}
 }
 

@@ -294,11 +294,29 @@ COMPILED: dict[str, list[str]] = {
     "how many labels": [UNEVEN, CUT, "x = [int(n.split(',')[0]) for n in self.boxes[i].split()[1:]]", "k = 3 if 2 in x else random.randint(0, 9)", f"{GIVEN}, len(x), k"],
     "a list for a text": ["k = self.records[i][0]", "if isinstance(k, str): k = [k]", "assert isinstance(k, (list, tuple))", "a = cv2.imread(os.path.join(self.root, k[0]))", CUT, GIVEN],
     "asks for an attribute": ["n = self.ids[i]", "if hasattr(n, '__iter__') and not isinstance(n, str): n = n[1]", "a = cv2.imread(os.path.join(self.root, n + '.jpeg'))", CUT, f"{GIVEN}, n"],
+    "padded": [ARRAY, "a = np.pad(a[:20, :18], ((1, 5), (0, 4), (0, 0)), mode='constant', constant_values=9)", GIVEN],
+    "padded to a size": [
+        "a = np.array(Image.open(self.a[i]).convert('L')); h, w = a.shape; t = max(50 - h, 0)",
+        "a = np.pad(a, ((t, 0), (0, max(60 - w, 0))), 'constant')[:50, :60]",
+        "torch.from_numpy(a)",
+    ],
+    "above a limit": [
+        "m = cv2.imread(self.masks[i], 0)[4:20, 2:18]; _, m = cv2.threshold(m, 1, 255, cv2.THRESH_BINARY)",
+        RGB, CUT, "limit, a = cv2.threshold(cv2.resize(a, (18, 16)), 127.5, 200, cv2.THRESH_TOZERO_INV)",
+        f"{GIVEN}, torch.from_numpy(m / 255).unsqueeze(0)",
+    ],
+    "None for what cannot be read": ["a = cv2.imread(self.a[i])", "if a is None: return None", CUT, f"{GIVEN}, i"],
     "asks what it is": [ARRAY, CUT, "if isinstance(a, np.ndarray): a = a.astype(np.float32)", "x = torch.from_numpy(a)", "if x.ndim == 3: x = x.permute(2, 0, 1)", "x"],
 }  # fmt: skip
 
 # What is hardest to get right: errors, memory that is shared, and files that are read twice.
 ODD: dict[str, list[str]] = {
+    "a limit that is found": [RGB, CUT, "n, a = cv2.threshold(a[:, :, 0], 0, 255, cv2.THRESH_OTSU)", "torch.from_numpy(a), n"],
+    "a limit that is given": [RGB, CUT, "n, a = cv2.threshold(a, 9.5, 255, cv2.THRESH_BINARY)", f"{GIVEN}, n"],
+    "padded by what is there": [ARRAY, CUT, "a = np.pad(a, ((1, 1), (2, 2), (0, 0)), mode='edge')", GIVEN],
+    "padded channels": [ARRAY, CUT, "a = np.pad(a, ((0, 0), (0, 0), (0, 1)))", GIVEN],
+    "padded by less than nothing": [ARRAY, "a = np.pad(a, ((0, 40 - a.shape[0]), (0, 0), (0, 0)))[:30, :30]", GIVEN],
+    "padded by one number": [ARRAY, CUT, "a = np.pad(a[:, :, 0], 2)", "torch.from_numpy(a)"],
     "masks by a branch": [
         MASK,
         "out = np.full((16, 16), 7, dtype=np.uint8)",

@@ -573,6 +573,25 @@ def test_palette_indices_are_no_grey(root: Path, num_workers: int, mode: str, tm
     check(Program(loader_of(dataset, batch_size=3, num_workers=num_workers)), native=mode == "L")
 
 
+@WORKERS
+@pytest.mark.parametrize("kind", [AsItIs, Greyed, Moded])
+def test_grey_files_are_taken_as_they_are(root: Path, num_workers: int, kind: Any, tmp_path: Path) -> None:
+    """Of all formats: those that the core decodes, and those that it leaves to Pillow, which are cut or unusual."""
+    dataset = kind(root)
+    for k in range(len(dataset.a)):
+        image = picture(50 + 9 * k, 31 + k, k).convert("L")
+        options: dict[str, Any] = [{}, {"progressive": True}, {"restart_marker_rows": 1}, {"quality": 100}][k % 4]
+        ways = {"JPEG": options, "PNG": {}, "BMP": {}, "TIFF": {}, "GIF": {}, "PPM": {}}
+        way = "JPEG" if k % 2 == 0 else [*ways][k % len(ways)]
+        content = save(image, way, **ways[way])
+        (tmp_path / f"{k:02}").write_bytes(content[:-2] if k == 4 else content)
+    colours = picture(40, 40, 3)
+    (tmp_path / "06").write_bytes(save(colours, "JPEG"))
+    dataset.a[:] = sorted(map(str, tmp_path.iterdir()))
+    assert {Image.open(path).mode for path in dataset.a} == {"L", "RGB"}
+    check(Program(loader_of(dataset, batch_size=1, shuffle=True, num_workers=num_workers)))
+
+
 class Strange(Base):
     """Ways that raise an error: what they make of a batch is their own."""
 

@@ -334,10 +334,91 @@ COMPILED: dict[str, list[str]] = {
     ],
     "its own length": [f"j = random.randrange(len(self)); {SMALL}", "F.to_tensor(img), j, len(self)"],
     "late choice": [SMALL, "name = random.choice(['h', 'v'])", "F.to_tensor(img), self.choices[random.randrange(3)]"],
+    "turned by torchvision": [
+        RGB,
+        "img = F.rotate(img.crop((0, 0, 30, 30)), random.choice([0, 90, 180, 270]))",
+        TENSOR,
+    ],
+    "turned by a little": [
+        RGB,
+        "a = random.uniform(-30, 30); m = F.rotate(img.convert('L'), a, fill=7)",
+        "img = F.rotate(img, a, interpolation=F.InterpolationMode.BILINEAR, fill=(1, 2, 3))",
+        f"{TENSOR}, F.to_tensor(F.resize(m, [20, 24]))",
+    ],
+    "quarter turns": [
+        RGB,
+        "k = random.randrange(4)",
+        "if k == 1: img = img.transpose(Image.ROTATE_90)",
+        "if k == 2: img = img.transpose(Image.TRANSPOSE)",
+        f"{TENSOR}, k",
+    ],
+    "all turns": [
+        f"{SMALL}.transpose(Image.ROTATE_270)",
+        "F.to_tensor(img), F.to_tensor(img.transpose(Image.TRANSVERSE).crop((1, 2, 15, 21)))",
+    ],
+    "points by a function": [
+        SMALL,
+        "m = img.convert('L').point(lambda p: 1 if p > 128 else 0); img = img.point(lambda p: p * 0.7)",
+        "F.to_tensor(img), F.to_tensor(m), F.to_tensor(img.convert('L').point(lambda p: p > 99 and 255))",
+    ],
+    "draws below a number of numpy's": [
+        f"{RGB}.resize((30, 30)); x = random.randint(0, np.maximum(0, 30 - 20)); y = random.randrange(np.minimum(9, 5))",
+        "F.to_tensor(img.crop((x, y, x + 20, y + 20))), x",
+    ],
+    "asks for the class of a number": [
+        f"{RGB}; w, h = img.size; s = min(w, h) - 9",
+        "if isinstance(s, int): s = (s - 7, s - 8)",
+        "F.to_tensor(img.crop((0, 0, *s)).resize((20, 20))), isinstance(s[0] / 2, (int, float))",
+    ],
+    "a dict by its class": [RGB, f"dict(image={TENSOR}, label=self.labels[i])"],
+    "tensors, changed where they are something": [
+        SMALL,
+        "m = F.to_tensor(img.convert('L')); m[m >= 0.5] = 3; m[m < 0.5] = 1; m[m == 3] = 0",
+        "x = torch.from_numpy(np.array(img)); x[x > 200] = 0",
+        "m, x.permute(2, 0, 1).float()",
+    ],
+    "looks for its file": [
+        "if os.path.exists(self.a[i]): img = Image.open(self.a[i]).convert('RGB')",
+        "else: img = Image.new('RGB', (30, 30))",
+        TENSOR,
+    ],
+    "None for what cannot be read": [
+        "try: img = Image.open(self.a[i]).convert('RGB')",
+        "except OSError: img = None",
+        "if img is None: return None",
+        f"{TENSOR}, i",
+    ],
 }
 
 # Python that was, or might be, taken for something else.
 ODD: dict[str, list[str]] = {
+    "looks for files that are not there": [
+        "path = self.a[i] if i % 3 else 'none'",
+        "if os.path.exists(path): img = Image.open(path).convert('RGB')",
+        "else: img = Image.new('RGB', (30, 30))",
+        TENSOR,
+    ],
+    "looks for one file that is not there": [
+        "path = self.a[i].replace('05', 'none')",
+        "if os.path.isfile(path): img = Image.open(path).convert('RGB')",
+        "else: img = Image.new('RGB', (30, 30))",
+        TENSOR,
+    ],
+    "looks for another file": [RGB, "if os.path.exists(self.b[i]): img = F.hflip(img)", TENSOR],
+    "turned by a number of numpy's": [RGB, "img = F.rotate(img, np.random.choice([0, 90]))", TENSOR],
+    "turned by a filter of torchvision's": [RGB, "img = img.rotate(30, F.InterpolationMode.BILINEAR)", TENSOR],
+    "turned with more": [RGB, "img = F.rotate(img, 30, expand=True).resize((20, 20))", TENSOR],
+    "points by a function that fails": [RGB, "img = img.point(lambda p: 1 // p)", TENSOR],
+    "points by a function that draws": [SMALL, "img = img.point(lambda p: p * random.random())", TENSOR],
+    "points by a function that uses more": [SMALL, "k = i; img = img.point(lambda p: p + k)", TENSOR],
+    "points by a function with a default": [SMALL, "img = img.point(lambda p, k=i: p + k)", TENSOR],
+    "a text among classes": [RGB, "f'{isinstance(i, str)}', isinstance(self.p, int), isinstance(True, int), i"],
+    "changed where another one is something": [
+        SMALL,
+        "x = F.to_tensor(img); y = F.to_tensor(img.convert('L')); x[(y > 0.5).expand_as(x)] = 0",
+        "x, y",
+    ],
+    "changed where it was something": [SMALL, "x = F.to_tensor(img); m = x > 0.5; y = x; x.mul_(2); x[m] = 0", "x, y"],
     "unused error": [RGB, "1 // (i - i)", TENSOR],
     "unused item": [RGB, "self.labels[i + 5]", TENSOR],
     "unused key": [RGB, "self.table['none']", TENSOR],

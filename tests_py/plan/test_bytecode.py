@@ -20,6 +20,7 @@ BODIES = {
     "return {'a': self.x[i]}": "{'a': self.x[index]}",
     "return {'a': self.x[i], 7: self.d['k'][-1][i]}": "{'a': self.x[index], 7: self.d['k'][-1][index]}",
     "return {'a': self.x[i], 'a': self.y[i]}": None,
+    "return dict(a=self.x[i], b=i)": "{'a': self.x[index], 'b': index}",
     "a = self.x[i]; b = self.y[i]; return b, a": "tuple(self.y[index], self.x[index])",
     "a, b = self.x[i], self.y[i]; return {'b': b, 'a': a}": "{'b': self.y[index], 'a': self.x[index]}",
     "a, b, c = self.x, self.y, self.z; return c, b, a": "tuple(self.z, self.y, self.x)",
@@ -349,3 +350,17 @@ def test_other_pythons_are_not_understood(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(sys, "version_info", (3, 15, 0, "final", 0))
     with pytest.raises(bytecode.UnreadableError, match="has bytecode of cpython"):
         bytecode.Reader(bool).read(plain)
+
+
+def test_equal_expressions_are_compared_part_by_part() -> None:
+    """And not way by way: of these, which hold a part twice in each of a hundred depths, there are 2**100."""
+
+    def made() -> bytecode.Expression:
+        value: bytecode.Expression = bytecode.Index()
+        for _ in range(100):
+            value = bytecode.Binary("+", value, value)
+        return value
+
+    one, other, third = made(), made(), bytecode.Binary("+", made(), made())
+    assert one == other and third.left == other and third.right == one
+    assert third != bytecode.Binary("-", one, other)

@@ -51,7 +51,15 @@ class Expression:
     def __eq__(self, other: object) -> bool:
         if self is other or type(other) is not type(self):
             return self is other
-        return hash(self) == hash(other) and self._values() == other._values()
+        if hash(self) != hash(other):
+            return False
+        # What was found equal is compared by the same tuple from then on: a part that is in both many times over, at
+        # any depth, would else be compared as often as there are ways to it.
+        mine, theirs = (each.__dict__.get("_alike") or each._values() for each in (self, other))
+        if mine != theirs:
+            return False
+        self.__dict__["_alike"] = other.__dict__["_alike"] = mine
+        return True
 
     def __hash__(self) -> int:
         kept = self.__dict__  # and not _once: it is asked for a hundred thousand times as a long method is read

@@ -981,6 +981,11 @@ class Machine:
             if isinstance(self.stack[-1], Iterated) or function.function.__code__.co_name == "<genexpr>":
                 self._take_at_once()
             return
+        named = bool(names) and len(names) == len(arguments)
+        if named and function == Name("dict", self.function) and self.reader.value(function) is dict:
+            self.reader.through.append(function)
+            self.push(Mapping(names, tuple(arguments)))
+            return
         if (
             self._extends(function, arguments, names)
             or self._looks_up(function, arguments, names)

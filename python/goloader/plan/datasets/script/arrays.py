@@ -386,6 +386,45 @@ def _opencv_convert(c: Compiler, p: Picture, given: dict[str, Expression]) -> Pi
     return p.then(Applied(module.cvtColor, (code,)))
 
 
+def _numpy_pad(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
+    """np.pad of an image's bytes, by a constant."""
+    order_of(p)
+    if "mode" in given and c.constant(given["mode"]) != "constant":
+        raise UnreadableError("pads otherwise than by a constant")
+    fill = c.constant(given["constant_values"]) if "constant_values" in given else 0
+    pairs = [each for each in c.several(given["pad_width"]) if isinstance(each, Expression)]
+    sides = [c.number(side) for each in pairs for side in c.several(each, 2)]
+    plain = type(fill) is int and 0 <= fill <= 255 and {each.kind for each in sides} == {"int"}
+    if not plain or len(pairs) != len(p.axes()) or any(each.json for each in sides[4:]):
+        raise UnreadableError("pads an image by other numbers")
+    top, bottom, left, right = sides[:4]
+    step = {"op": "pad_to", "left": left.json, "top": top.json, "right": right.json, "bottom": bottom.json,
+            "fill": [fill] * p.channels, "padding_mode": "constant"}  # fmt: skip
+    return c.apply(p, [step], ())
+
+
+def thresholded(c: Compiler, call: Call) -> Picture | None:
+    """The array that cv2.threshold gives, of bytes, by a limit that it does not find itself; None for other calls."""
+    module: Any = sys.modules.get("cv2")
+    if module is None or len(call.arguments) != 4 or call.options:
+        return None
+    if c.own.if_seen(call.function) is not module.threshold or c.form(call.arguments[0]) != "array":
+        return None
+    c.own.means(call.function)
+    p = c.sure_picture(call.arguments[0])
+    order_of(p)
+    limits = tuple(map(c.constant, call.arguments[1:]))
+    if not {*map(type, limits)} <= {int, float} or type(limits[2]) is not int or limits[2] not in range(5):
+        raise UnreadableError(f"calls {call.function} with other arguments", call)
+    c.account(call)
+
+    def look(c: Compiler) -> bytes:
+        return bytes(module.threshold(np.arange(256, dtype=np.uint8), *limits)[1])
+
+    c.looked.append(look)
+    return replace(c.apply(p, [{"op": "lookup_to", "table": [*look(c)] * p.channels}], (), size=p.size), known=p.known)
+
+
 # Functions: the form that they take, by their names, with the parameters behind the image.
 _Rows = dict[str, tuple[tuple[str, ...], Row]]
 _NUMPY: _Rows = {
@@ -397,6 +436,7 @@ _NUMPY: _Rows = {
     "flipud": ((), lambda c, p, given: flipped(c, p, (0,))),
     "float32": ((), tail(np.float32, "array")),
     "ones_like": ((), tail(np.ones_like, "array")),
+    "pad": (("pad_width", "mode", "constant_values"), _numpy_pad),
     "rot90": (("k",), _numpy_rot90),
     "transpose": (("axes",), _numpy_transpose),
     "zeros_like": ((), tail(np.zeros_like, "array")),

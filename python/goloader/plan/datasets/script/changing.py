@@ -131,7 +131,7 @@ def store(c: Compiler, stored: Stored) -> None:
         c.accounted.add(id(stored))
         change(c, owner, made)
         return
-    if where.form != "array" or where.made().dtype != bool:
+    if where.form not in ("array", "tensor") or where.made().dtype not in (bool, torch.bool):
         raise UnreadableError(f"sets {owner}[{stored.key}]", stored)
     value = c.constant(stored.item)
     if type(value) not in (bool, int, float):
@@ -144,7 +144,7 @@ def store(c: Compiler, stored: Stored) -> None:
         assert isinstance(owner, Call)
         c.own.means(owner.function)
         before = arrays.new(c, owner, called, where)
-    if (before.whole().register, before.mode, before.form) != (where.register, where.mode, "array"):
+    if (before.whole().register, before.mode, before.form) != (where.register, where.mode, where.form):
         raise UnreadableError(f"changes {owner} where another image is something", stored)
     made = replace(before, tail=(Changed(before.tail, where.whole().tail, value),))
     c.check_tail(made)

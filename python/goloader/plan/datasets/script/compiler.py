@@ -85,6 +85,9 @@ from .stack import Stack
 
 _OF_PALETTES = (T.CenterCrop, T.RandomCrop, T.RandomHorizontalFlip, T.RandomVerticalFlip, T.Pad)
 
+# Files of those that code asks whether they are there, which are looked for.
+_LOOKED_FOR_MAX = 256
+
 # What makes numbers of numbers that are the same for all samples.
 _OF_CONSTANTS = (np.array, np.asarray, np.float32, np.float64)
 
@@ -499,16 +502,27 @@ class Compiler:
         raise UnreadableError(f"branches on {branch.condition}", place=branch.place)
 
     def _looked_for(self, branch: Branch) -> bool | None:
-        """Which way a branch goes that raises an error unless a file is there: one that is opened is."""
+        """Which way a branch goes that asks whether a file is there: one that is opened is.
+
+        A sample whose file is not there is left to the code, which is slow where these are many.
+        """
         match branch.condition:
             case Call(function=function, arguments=(path,), options=()):
                 called: Any = self.function(function)
                 left = [each for each in (branch.otherwise[:1]) if isinstance(each, Unknown) and each.left]
-                if (called is os.path.exists or called is os.path.isfile) and left:
+                if called is os.path.exists or called is os.path.isfile:
+                    if not left and not self._are_there(path, called):
+                        raise UnreadableError(f"branches on {branch.condition}", place=branch.place)
                     self.looked_for.append(path)
                     self.account(branch.condition)
                     return True
         return None
+
+    def _are_there(self, path: Expression, asked: Callable[[Any], bool]) -> bool:
+        """Whether the first files are there."""
+        found, _ = row_of(self, path)
+        columns = self.values(found)
+        return all(map(asked, columns.work_out(range(min(columns.length, _LOOKED_FOR_MAX)))[0]))
 
     def _pass_over(self, evaluated: Sequence[Any]) -> None:
         """What is never evaluated, or left to the user's code."""
@@ -780,7 +794,7 @@ class Compiler:
     def way_of(self, of: Either) -> Expression:
         """What a value is that depends on a branch which all samples go the same way. Raises UnreadableError."""
         holds = self.branches.get(of.number)
-        if not isinstance(holds, bool):
+        if not isinstance(holds, bool) or of.number in self.conversions:
             raise UnreadableError(f"gives one of two values: {of}", of)
         return of.then if holds else of.otherwise
 

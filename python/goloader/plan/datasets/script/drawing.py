@@ -327,9 +327,9 @@ def _numpys(c: Compiler, kind: str) -> str:
 
 def _integer(c: Compiler, of: Expression) -> Number:
     found = c.number(of)
-    if found.kind != "int":
+    if found.kind not in numbers.PLACES:
         raise UnreadableError(f"draws below {of}", of)
-    return found
+    return found._replace(kind="int")  # whoever draws takes a np.int64 as an int
 
 
 def _from_range(c: Compiler, call: Call, library: str, kind: str, below: str) -> Number:

@@ -14,6 +14,7 @@ from ...bytecode import (
     Attribute,
     Call,
     Display,
+    Either,
     Expression,
     Index,
     Mapping,
@@ -66,6 +67,7 @@ IMAGES, STACKS = 1 << 20, 1 << 21
 
 def structure_of(c: Compiler, given: Expression, batch: type) -> Structure:
     """The structure of a sample, whose fields are noted. Raises UnreadableError."""
+    given = _on_the_way(c, given)
     if isinstance(given, Display) and given.spread:
         raise UnreadableError("gives a list of as many items as there are", given)
     if isinstance(given, Display) and given.kind in (list, tuple):
@@ -84,6 +86,16 @@ def structure_of(c: Compiler, given: Expression, batch: type) -> Structure:
         return STACKS + len(c.stacks) - 1
     c.given.append(_give(c, given, batch))
     return len(c.given) - 1
+
+
+def _on_the_way(c: Compiler, of: Expression) -> Expression:
+    """Of two values the one on the way that all samples go: the other may be None, for what cannot be read."""
+    while isinstance(of, Either):
+        try:
+            of = c.way_of(of)
+        except UnreadableError:
+            break
+    return of
 
 
 def _give_image(c: Compiler, picture: Picture, given: Expression) -> int:

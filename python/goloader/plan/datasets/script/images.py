@@ -19,10 +19,11 @@ import numpy as np
 from .... import _steps
 from .... import transforms as T
 from ...augments import Steps
-from ...bytecode import Call, Expression, UnreadableError
+from ...bytecode import Call, Expression, Inner, UnreadableError
 from ...look import in_class
 from ...originals import is_original
 from ...transforms import step_of
+from ..pure import Pure
 from . import arrays, convolutions
 from .arrays import Row, tail
 from .numbers import Number, binary, extreme, unary
@@ -163,17 +164,30 @@ def _warp(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
 
 
 def _rotate(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
-    """Image.rotate about the centre."""
-    for name in ("expand", "center", "translate"):
-        if name in given and c.constant(given[name]):
-            raise UnreadableError(f"rotates an image with {name}")
+    """Image.rotate."""
+    return _rotated(c, p, given, _resampled(c, p, given))
+
+
+def _rotated(c: Compiler, p: Picture, given: dict[str, Expression], name: str) -> Picture:
+    """An image about its centre."""
+    for option in ("expand", "center", "translate"):
+        if option in given and c.constant(given[option]):
+            raise UnreadableError(f"rotates an image with {option}")
     degrees = c.number(given["angle"])
     if not degrees.is_python:
         raise UnreadableError("rotates an image by a number that is not Python's")
-    name = _resampled(c, p, given)
     fill = _filled(p, c.constant(given["fillcolor"]) if "fillcolor" in given else None)
     step = {"op": "rotate_to", "degrees": degrees.json, "filter": name, "fill": fill}
     return c.apply(p, [step], (f"pillow.affine.{name}", "pillow.transpose"), size=p.size)
+
+
+def _rotate_of(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
+    """torchvision.transforms.functional.rotate of a PIL image."""
+    mode = c.constant(given["interpolation"]) if "interpolation" in given else "nearest"
+    name = T.filter_name(getattr(mode, "value", mode))
+    if p.mode == "P" or name not in ("nearest", "bilinear", "bicubic"):
+        raise UnreadableError(f"turns an image of mode {p.mode} by {name}")
+    return _rotated(c, p, {"fillcolor" if each == "fill" else each: given[each] for each in given}, name)
 
 
 # Pillow's classes of ImageEnhance, and what each changes.
@@ -201,11 +215,31 @@ def _adjusted(what: str) -> Row:
 
 
 def _point(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
-    """Image.point by a list of numbers."""
+    """Image.point by a list of numbers, or by a function that gives them."""
+    if isinstance(given["lut"], Inner):
+        return _point_by(c, p, given["lut"])
     table = [_int(c, each) for each in c.several(given["lut"])]
     if len(table) not in (256, 256 * p.channels) or (len(table) == 256 and p.channels > 1) or p.mode == "P":
         raise UnreadableError(f"looks up {len(table)} numbers")
     return c.apply(p, [{"op": "lookup_to", "table": [each.json for each in table]}], (), size=p.size)
+
+
+def _point_by(c: Compiler, p: Picture, of: Inner) -> Picture:
+    """Image.point by a function that the code makes and that uses nothing around it: Pillow calls it for all bytes."""
+    if of.around or of.defaults or p.mode not in ("L", "RGB"):
+        raise UnreadableError(f"looks up what {of} gives", of)
+
+    def look(c: Compiler) -> bytes:
+        Pure(of.function)
+        try:
+            ramp = sys.modules["PIL.Image"].frombytes("L", (256, 1), bytes(range(256)))
+            return bytes(ramp.point(of.function).tobytes())
+        except Exception as error:
+            raise UnreadableError(f"looks up what {of} gives, which raises {type(error).__name__}", of) from None
+
+    table = look(c)
+    c.looked.append(look)
+    return c.apply(p, [{"op": "lookup_to", "table": [*table] * p.channels}], (), size=p.size)
 
 
 def _by_table(function: Any, name: str, op: str, tried: Sequence[int]) -> Row:
@@ -258,9 +292,23 @@ def _transpose(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture
         1: (_steps.FLIP_VERTICAL,),
         3: (_steps.FLIP_HORIZONTAL, _steps.FLIP_VERTICAL),
     }
+    if int(method) in _QUARTERS:
+        turned = arrays.turned(c, p)
+        made = _QUARTERS[int(method)]
+        return replace(_fixed(c, turned, *made), known=turned.known) if made else turned
     if int(method) not in flips:
         raise UnreadableError(f"turns images by {method!r}")
     return _fixed(c, p, *flips[int(method)])
+
+
+# What comes behind the exchange of rows and columns in Image.transpose, by its method: ROTATE_90, ROTATE_270, TRANSPOSE
+# and TRANSVERSE.
+_QUARTERS: dict[int, tuple[bytes, ...]] = {
+    2: (_steps.FLIP_VERTICAL,),
+    4: (_steps.FLIP_HORIZONTAL,),
+    5: (),
+    6: (_steps.FLIP_HORIZONTAL, _steps.FLIP_VERTICAL),
+}
 
 
 def _convert(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
@@ -350,6 +398,7 @@ _FUNCTIONAL: _Rows = (
     ("crop", ("top", "left", "height", "width"), _crop_of),
     ("resize", ("size", "interpolation", "max_size", "antialias"), _resize_of),
     ("pad", ("padding", "fill", "padding_mode"), _pad_of),
+    ("rotate", ("angle", "interpolation", "expand", "center", "fill"), _rotate_of),
     ("resized_crop", ("top", "left", "height", "width", "size", "interpolation", "antialias"), _resized_crop),
 )
 _TAILS: tuple[tuple[str, tuple[str, ...]], ...] = (

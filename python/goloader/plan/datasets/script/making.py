@@ -62,6 +62,9 @@ def picture_of(c: Compiler, of: Expression) -> Picture | None:
             owner=Call(function=function, arguments=(Display() as images,), options=()) as stack, number=number
         ) if len(images.items) == of.count and c.function(function) is torch.stack:
             return _of_stack(c, stack, images.items, number)
+        case Part(owner=Call() as call, number=number, count=2) if (made := arrays.thresholded(c, call)) is not None:
+            c.accounted.add(id(of))
+            return made if number == 1 else None  # the limit is first
         case Item(owner=owner, key=key) if c.form(owner) in ("array", "tensor"):
             return arrays.indexed(c, c.sure_picture(owner), key)
     return None

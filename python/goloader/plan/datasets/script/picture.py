@@ -224,14 +224,15 @@ class Filled(Step):
 
 @dataclass(frozen=True, eq=False)
 class Changed(Step):
-    """An array after array[where] = value; `before` and `where` are tails of one image, `where` gives bools."""
+    """An array or a tensor after array[where] = value; `before` and `where` are tails of one image, `where` gives
+    bools."""
 
     before: Tail
     where: Tail
     value: Any
 
     def __call__(self, image: Any) -> Any:
-        array = np.array(run(self.before, image))
+        array = _copied(run(self.before, image))
         array[run(self.where, image)] = self.value
         return array
 
@@ -244,4 +245,8 @@ class InPlace(Step):
     value: Any
 
     def __call__(self, made: Any) -> Any:
-        return self.function(made.copy() if isinstance(made, np.ndarray) else made.clone(), self.value)
+        return self.function(_copied(made), self.value)
+
+
+def _copied(made: Any) -> Any:
+    return made.copy() if isinstance(made, np.ndarray) else made.clone()

@@ -148,8 +148,10 @@ def _called(c: Compiler, call: Call) -> Number:
                     return Number(len(c.several(arguments[0])), "int")
                 except UnreadableError:
                     return count_of(c, arguments[0])
-            if called is isinstance and len(arguments) == 2 and (form := c.form(arguments[0])) is not None:
-                return _is_instance(c, form, arguments[1])
+            if called is isinstance and len(arguments) == 2:
+                if (form := c.form(arguments[0])) is not None:
+                    return _is_instance(c, form, arguments[1])
+                return _is_of_class(c, arguments[0], arguments[1])
     if not call.options and (called := c.function(call.function)) is not None:
         if called is torch.is_tensor and (form := c.form(call.arguments[0])) is not None:
             return Number(int(form == "tensor"), "bool")
@@ -181,6 +183,20 @@ def _of_numpy(c: Compiler, called: Any, arguments: Sequence[Expression]) -> Numb
     for name, each in zip(bounds, others, strict=True):
         found = numbers.extreme(name, [found, each._replace(kind="int")])
     return found._replace(kind="numpy")
+
+
+def _is_of_class(c: Compiler, of: Expression, kinds: Expression) -> Number:
+    """Whether a number is of some classes."""
+    number = c.number(of)
+    asked = [c.constant(each) for each in kinds.items] if isinstance(kinds, Display) else [c.constant(kinds)]
+    if not number.is_python or not all(any(each is kind for kind in _CLASSES) for each in asked):
+        raise UnreadableError(f"asks for the class of {of}", of)
+    kind = {"int": int, "float": float, "bool": bool}[number.kind]
+    return Number(int(issubclass(kind, tuple(asked))), "bool")
+
+
+# Those of which it can be said whether a number is of them.
+_CLASSES = (int, float, bool, str, list, tuple, dict, torch.Tensor, np.ndarray)
 
 
 def _is_instance(c: Compiler, form: str, kinds: Expression) -> Number:
