@@ -72,7 +72,7 @@ class OneHot(Base):
     def __getitem__(self, i: int) -> Any:
         onehot = torch.zeros(8)
         onehot[self.vocab[self.texts[i].split()[0]] % 8] = 1.0
-        return onehot, self.x[i].transpose(1, 0).copy()
+        return onehot, torch.sigmoid(self.tensor[i]), self.x[i].transpose(1, 0).copy()
 
 
 class Ragged(Base):
@@ -201,12 +201,12 @@ def test_samples_that_fail_or_differ_are_their_own_code_s(kind: type[Base], work
 
 class Draws(Standardised):
     def __getitem__(self, i: int) -> Any:
-        return self.tensor[i].mean() + random.random()
+        return torch.special.gammaln(self.tensor[i].abs() + 1).mean() + random.random()
 
 
 class DrawsByTorch(Standardised):
     def __getitem__(self, i: int) -> Any:
-        return self.tensor[i].mean() + torch.rand(1)
+        return torch.special.gammaln(self.tensor[i].abs() + 1).mean() + torch.rand(1)
 
 
 class Counts(Standardised):
@@ -255,12 +255,12 @@ class OfLists(Base):
         self.df["lists"] = [[n] for n in range(COUNT)]
 
     def __getitem__(self, i: int) -> Any:
-        return self.tensor[i].mean() + self.df["lists"][i][0]
+        return torch.special.gammaln(self.tensor[i].abs() + 1).mean() + self.df["lists"][i][0]
 
 
 class CallsOthers(Standardised):
     def __getitem__(self, i: int) -> Any:
-        return self.tensor[i].mean() + by_names(i)
+        return torch.special.gammaln(self.tensor[i].abs() + 1).mean() + by_names(i)
 
 
 class NoneAtTimes(Standardised):

@@ -234,10 +234,10 @@ class Leaf:
         of, key, item = filled.of, filled.key, filled.item
         if not self.is_new(filled):
             raise UnreadableError(f"sets items of {of}", of)
-        whole = self._single(of)
         if isinstance(item, Item) and item.key is key and is_mask(mask := self.value(key)):
-            return put_chosen(self._arithmetic, whole, mask, self._single(item.owner))
-        value = self._single(item)
+            return put_chosen(self._arithmetic, self._single(of), mask, self._single(item.owner))
+        value = self._single(item)  # first: what was set before may be of the same texts
+        whole = self._single(of)
         of_text = type(value.sample) is AnyLength or self._node.any_texts() is not None
         if isinstance(key, Display) and key.kind is slice and of_text:
             return self._laid(filled, whole, key, value)
