@@ -103,16 +103,24 @@ def test_what_changes_between_epochs_counts() -> None:
     check(Program(loader_of(images, batch_size=6), epochs=3, before=change))
 
 
-def test_what_is_not_known_stays_with_torch() -> None:
-    class Own(T.RandomRotation):
-        pass
+class Own(T.RandomRotation):
+    pass
 
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("degrees", [9, (80, 200)])
+def test_a_subclass_is_read_from_its_code(degrees: Any, workers: int) -> None:
+    images = Arrays(21, 18, 13, T.Compose([Own(degrees, T.InterpolationMode.BILINEAR, fill=7), *TAIL]))
+    assert in_go(images)
+    check(Program(loader_of(images, batch_size=4, num_workers=workers), epochs=2))
+
+
+def test_what_is_not_known_stays_with_torch() -> None:
     lanczos = T.RandomRotation(9, T.InterpolationMode.LANCZOS)
     upside_down = T.RandomRotation(9)
     upside_down.degrees = [3.0, 2.0]
     huge = T.RandomAffine(0, center=(1e9, 0))
     for turn, why in (
-        (Own(9), "uses the image"),
         (lanczos, "interpolation should be one of"),
         (upside_down, "degrees should be (min, max)"),
         (huge, "center should be within"),

@@ -637,9 +637,9 @@ DATASETS: Table = [
         "maps and lists of numbers, also of one of several series, "
         "`self.x[k, s : s + n]`: casts, `+ - * / // %`, squares, comparisons, `where`, `clip`, `abs`, numpy's "
         "`sqrt`, `sum`, `mean`, `std`, `var`, `max`, `min` and `argmax` along any axes, `np.linalg.norm` along one, "
-        "slices, `reshape`, `permute`, `stack`, `cat`, `one_hot`; `zeros`, `ones` and `full`, and an item of "
-        "these that a label sets, `y[self.labels[i]] = 1`; from the characters of a text, "
-        "`[self.stoi[c] for c in self.text[i : i + n]]`. If numpy or torch would warn or fail for a batch, or a window "
+        "slices, `reshape`, `permute`, `stack`, `cat`, `one_hot`; `zeros`, `ones`, `full` and copies, and "
+        "items of these that are set, `y[self.labels[i]] = 1`, `x[-4:] = 0`, `x[x < 0] = 0`; from the characters of "
+        "a text, `[self.stoi[c] for c in self.text[i : i + n]]`. If numpy or torch would warn or fail for a batch, or a window "
         "ends beyond the data, the class itself makes that batch",
         arithmetic_of_your_own,
     ),

@@ -175,13 +175,14 @@ class Leaf:
                     raise UnreadableError("takes items by a slice that is kept")
                 return self._listed(kind, list(map(self.value, items)))
             case Part(owner=owner, number=number, count=count):
-                if (call := self._read_by(owner)) is not None and call[0].keys:
+                if (call := self._read_by(owner)) is not None:
                     with suppress(UnreadableError):
                         return self._loaded(*call, Within(number, count))
                 return self._part(owner, number, count)
             case Item(owner=owner, key=key):
                 if (call := self._read_by(owner)) is not None:
-                    return self._loaded(*call, Within(self._key(key)))
+                    with suppress(UnreadableError):  # or it is an item of an array
+                        return self._loaded(*call, Within(self._key(key)))
                 return self._item(owner, key)
             case Attribute(owner=owner, name=name):
                 return self._attribute(owner, name)
