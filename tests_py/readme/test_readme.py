@@ -639,8 +639,8 @@ DATASETS: Table = [
         "`sqrt`, `sum`, `mean`, `std`, `var`, `max`, `min` and `argmax` along any axes, `np.linalg.norm` along one, "
         "slices, `reshape`, `permute`, `stack`, `cat`, `one_hot`; `zeros`, `ones`, `full` and copies, and "
         "items of these that are set, `y[self.labels[i]] = 1`, `x[-4:] = 0`, `x[x < 0] = 0`; from the characters of "
-        "a text, `[self.stoi[c] for c in self.text[i : i + n]]`. If numpy or torch would warn or fail for a batch, or a window "
-        "ends beyond the data, the class itself makes that batch",
+        "a text, `[self.stoi[c] for c in self.text[i : i + n]]`. If numpy or torch would warn or fail for a batch, or "
+        "a window ends beyond the data, the class itself makes that batch",
         arithmetic_of_your_own,
     ),
     (
