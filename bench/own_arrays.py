@@ -187,7 +187,7 @@ def features_in_files(scratch: Path) -> Dataset[Any]:
     return Features(scratch, 1024)
 
 
-@array_case("a compressed .npz file for each sample: int16 [128, 128] as float32, and a label", target=4)
+@array_case("a compressed .npz file for each sample: int16 [128, 128] as float32, and a label", target=2)
 def slices_in_archives(scratch: Path) -> Dataset[Any]:
     for number in range(1024):
         image = np.random.default_rng(number).normal(0, 100, (128, 128)).astype(np.int16)

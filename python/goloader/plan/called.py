@@ -147,11 +147,11 @@ class Called:
         self._functions[function] = function.__code__
         for code in codes_of(function.__code__):
             steps = steps_of(code)
-            made = ("LOAD_FAST", code.co_varnames[0]) if makes and code.co_argcount else None
-            if made and ("STORE_FAST", made[1]) in steps:
+            made = code.co_varnames[0] if makes and code.co_argcount else None
+            if ("STORE_FAST", made) in steps:
                 made = None
-            for before, (kind, name) in zip([None, *steps], steps, strict=False):
-                if kind == "STORE_ATTR" and made and before == made:
+            for (before, owner), (kind, name) in zip([("", None), *steps], steps, strict=False):
+                if kind == "STORE_ATTR" and made is not None and before.startswith("LOAD_FAST") and owner == made:
                     self._attributes.add(name)
                 else:
                     self._look(function, code, kind, name)

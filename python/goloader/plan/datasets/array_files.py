@@ -74,7 +74,7 @@ class FilesAhead(Ahead):
     is_list = False
     format: str
     what: ClassVar[str]
-    named: ClassVar[str]
+    named: str
     others: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, own: OwnCode | ListItems, place: Expression) -> None:
@@ -202,7 +202,9 @@ class NpyAhead(FilesAhead):
     def __init__(
         self, own: OwnCode | ListItems, place: Expression, given: Mapping[str, Any], within: Within | None
     ) -> None:
-        self.format = "npy" if within is None else f"npz:{within.key}"
+        self.format = "npy"
+        if within is not None:
+            self.format, self.named = f"npz:{within.key}", ".npz"
         super().__init__(own, place)
 
     def header_of(self, text: str) -> Header | None:
