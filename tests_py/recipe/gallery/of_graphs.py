@@ -187,5 +187,5 @@ CASES = {
     "graphs joined with an offset": Sampled(Tuples, options={"collate_fn": join_with_offset}, state="Python"),
     "graphs as matrices": Sampled(Dense, alone="Python"),
     "points, chosen and turned": Sampled(Clouds, state="Python"),
-    "points of text files": Sampled(Points, state="Python"),
+    "points of text files": Sampled(Points),
 }
