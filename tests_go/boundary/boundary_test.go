@@ -325,7 +325,7 @@ func TestAForkIsToldSoByEveryFunction(t *testing.T) {
 	const text = "-4 this process was forked after goloader was loaded; " +
 		"its loaders work only in the process that made them"
 	for _, name := range []string{
-		"gl_open", "gl_start", "gl_use_libwebp", "gl_files_list", "gl_shards_list", "gl_files_wait", "gl_remote_use", "gl_observe",
+		"gl_open", "gl_start", "gl_use_libwebp", "gl_files_list", "gl_shards_list", "gl_files_wait", "gl_array_headers", "gl_remote_use", "gl_observe",
 		"gl_cache_open", "gl_cache_stats", "gl_cache_look", "gl_fetch", "gl_fetch_wait", "gl_submit", "gl_submit_seeded",
 		"gl_submit_recipes", "gl_lane_open", "gl_submit_next", "gl_asked_sample", "gl_leave_out", "gl_lane_state", "gl_next",
 		"gl_answer_pixels", "gl_reject", "gl_answer_exp", "gl_rng_set", "gl_follow",
@@ -569,6 +569,11 @@ func TestListsOfFilesCrossTheBoundary(t *testing.T) {
 	require.Equal(t, `listed: 0, 2 files, indexed 0, notice ""`, take(&lines))
 	require.Equal(t, "0 "+filepath.Join(root, "b", "image.png"), take(&lines))
 	require.Equal(t, "1 "+filepath.Join(root, "a", "image.png"), take(&lines))
+	require.Contains(t, take(&lines), `-3 1 headers of "none": not a valid argument`)
+	about, err := os.Stat(filepath.Join(root, "b", "image.png"))
+	require.NoError(t, err)
+	require.Equal(t, fmt.Sprintf("items: %d", about.Size()), take(&lines))
+	require.Equal(t, `no array: ""`, take(&lines))
 	requireBatch(t, &lines, 0, 3, 2, slices.Concat(pa, pb), 1, 0)
 	require.Equal(t, "missing: 0, 0 files", take(&lines), "as os.walk has it")
 	require.Contains(t, take(&lines), "-3 -1 archives, 1 suffixes: not a valid argument")

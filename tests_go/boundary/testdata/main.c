@@ -343,6 +343,7 @@ static void child(gl_handle loader, gl_handle run) {
     SAY(gl_files_list(&tree, &none, &error));
     SAY(gl_shards_list(&shards, &none, &error));
     SAY(gl_files_wait(loader, 0, &list, &error));
+    SAY(gl_array_headers("npy", "a.npy", 1, json, sizeof json, &error));
     void *data;
     SAY(gl_remote_use("{}", &error));
     SAY(gl_observe(1, &error));
@@ -527,6 +528,12 @@ static void folders(void) {
            found.notice);
     for (int64_t i = 0; i < found.count; i++)
         printf("%lld %s\n", (long long)found.labels[i], found.paths + found.offsets[i]);
+    char header[32];
+    SAY(gl_array_headers("none", found.paths, 1, header, sizeof header, &error));
+    MUST(gl_array_headers("raw:1", found.paths + found.offsets[0], 1, header, sizeof header, &error));
+    printf("items: %s\n", header);
+    MUST(gl_array_headers("npy", found.paths + found.offsets[0], 1, header, sizeof header, &error));
+    printf("no array: \"%s\"\n", header);
     loader = opened(&(gl_source){.count = found.count, .files = list});
     MUST(gl_close(list, &error)); /* the loader goes on */
     run = started(loader, 1);
