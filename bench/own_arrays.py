@@ -52,14 +52,18 @@ class Textured(Dataset[Any]):
         return {"x": self.x[idx], "tokens": self.tokens[idx], "idx": idx}
 
 
-class Clouds(Dataset[Any]):
-    """Points of shapes in text files, as PointNet's descendants have them."""
+class Listed(Dataset[Any]):
+    """A list of files, one for each sample."""
 
-    def __init__(self, folder: Path, count: int) -> None:
-        self.paths = [str(folder / f"{number}.txt") for number in range(count)]
+    def __init__(self, folder: Path, count: int, suffix: str) -> None:
+        self.paths = [str(folder / f"{number}{suffix}") for number in range(count)]
 
     def __len__(self) -> int:
         return len(self.paths)
+
+
+class Clouds(Listed):
+    """Points of shapes in text files, as PointNet's descendants have them."""
 
     def __getitem__(self, index: int) -> Any:
         points = np.loadtxt(self.paths[index], delimiter=",").astype(np.float32)
@@ -79,14 +83,8 @@ class Features(Dataset[Any]):
         return torch.load(f"{self.folder}/{index}.pt", weights_only=True), index % 10
 
 
-class Archived(Dataset[Any]):
+class Archived(Listed):
     """An .npz file for each sample, with an image and a label."""
-
-    def __init__(self, root: Path, count: int) -> None:
-        self.paths = [str(root / f"{number}.npz") for number in range(count)]
-
-    def __len__(self) -> int:
-        return len(self.paths)
 
     def __getitem__(self, index: int) -> Any:
         data = np.load(self.paths[index])
@@ -177,7 +175,7 @@ def clouds_in_text(scratch: Path) -> Dataset[Any]:
     for number in range(256):
         points = np.random.default_rng(number).normal(size=(2048, 6))
         np.savetxt(scratch / f"{number}.txt", points, fmt="%.6f", delimiter=",")
-    return Clouds(scratch, 256)
+    return Clouds(scratch, 256, ".txt")
 
 
 @array_case("a file of torch.save's for each sample: float32 [197, 384]", target=4)
@@ -192,7 +190,7 @@ def slices_in_archives(scratch: Path) -> Dataset[Any]:
     for number in range(1024):
         image = np.random.default_rng(number).normal(0, 100, (128, 128)).astype(np.int16)
         np.savez_compressed(scratch / f"{number}.npz", image=image, label=number % 2)
-    return Archived(scratch, 1024)
+    return Archived(scratch, 1024, ".npz")
 
 
 @array_case("a dict of a mapped row, tokens and the index", target=4, lowered=textures)

@@ -373,10 +373,7 @@ func (l *Loader) layout(n int, out []recipe.Size) (fields []Field, size int) {
 	if l.labels {
 		specs = append(specs, tensor.Spec{DType: tensor.Int64, Shape: tensor.Shape{n}})
 	}
-	for _, of := range l.columns() {
-		specs = append(specs, tensor.Spec{DType: of.Spec().DType, Shape: tensor.Shape{n}})
-	}
-	return place(specs...)
+	return place(append(specs, l.columnSpecs(n)...)...)
 }
 
 // place puts arrays one after the other. More bytes than an int counts are math.MaxInt, which no slot has.

@@ -201,10 +201,7 @@ func (k *rows) lay(b *batch) (size int, err error) {
 		b.rows = append(b.rows, rows)
 		specs = append(specs, rows.Specs...)
 	}
-	for _, of := range k.l.columns() {
-		specs = append(specs, tensor.Spec{DType: of.Spec().DType, Shape: tensor.Shape{len(b.indices)}})
-	}
-	b.fields, b.bytes = place(specs...)
+	b.fields, b.bytes = place(append(specs, k.l.columnSpecs(len(b.indices))...)...)
 	if !ragged || b.lent.Valid() {
 		return b.bytes, nil
 	}

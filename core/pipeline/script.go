@@ -8,7 +8,6 @@ import (
 
 	"github.com/goloader/goloader/core/draw"
 	"github.com/goloader/goloader/core/op"
-	"github.com/goloader/goloader/core/plan"
 	"github.com/goloader/goloader/core/recipe"
 	"github.com/goloader/goloader/core/rng"
 	"github.com/goloader/goloader/core/source"
@@ -87,17 +86,16 @@ func (k *scripted) setUp(r *Run, b *batch, indices []int64, span int) {
 
 func (k *scripted) shares(b *batch, i int) bool { return b.samples[i].index == b.samples[i-1].index }
 
-// columns are the types of the numbers that a script's samples have.
-func (l *Loader) columns() []plan.Type {
+// columnSpecs are the fields of n samples that have numbers of a script.
+func (l *Loader) columnSpecs(n int) (specs []tensor.Spec) {
 	if l.script == nil {
 		return nil
 	}
 	s := l.plan.Parts[0].Script
-	var types []plan.Type
 	for _, register := range s.Columns {
-		types = append(types, s.Numbers[register])
+		specs = append(specs, tensor.Spec{DType: s.Numbers[register].Spec().DType, Shape: tensor.Shape{n}})
 	}
-	return types
+	return specs
 }
 
 // scene is room for a script's draws.
@@ -237,9 +235,7 @@ func (r *Run) layApart(b *batch) {
 		specs = append(specs, tensor.Spec{DType: o.DType, Shape: tensor.Shape{items}})
 		sizes = append(sizes, tensor.Spec{DType: tensor.Int64, Shape: tensor.Shape{n, 2}})
 	}
-	for _, of := range l.columns() {
-		specs = append(specs, tensor.Spec{DType: of.Spec().DType, Shape: tensor.Shape{n}})
-	}
+	specs = append(specs, l.columnSpecs(n)...)
 	b.fields, b.bytes = place(append(specs, sizes...)...)
 	if err := b.reserve(l, b.bytes); err != nil {
 		b.lost, b.undone, b.err = true, 0, err

@@ -25,15 +25,42 @@ type Format interface {
 	// Head looks at a file's beginning. It gives what is written there of the array, as a text which may lie in room, and where
 	// the array is. It fails for a file of another format, or one that is not whole.
 	Head(ctx context.Context, file source.Container, room *[HeadMax]byte) (text []byte, place Place, err error)
-	// Read fills into with the array's bytes from skip on.
-	Read(ctx context.Context, file source.Container, place Place, skip int64, into []byte) error
+}
+
+// Converter is a Format that makes items of what lies in a file.
+type Converter interface {
+	// Convert fills into with the array's bytes from skip on.
+	Convert(ctx context.Context, file source.Container, place Place, skip int64, into []byte) error
 }
 
 // Place is where an array's items begin in a file, and of which kind they are there, as the Format counts kinds.
 type Place struct {
 	Begin int64
 	Kind  int
-	Made  *[]byte // the items, of a Format that has to make them to see what there is
+	Made  *[]byte // of a Format that has to make them to see what there is: the source.Scratch in which they begin there
+}
+
+func (p Place) free() {
+	if p.Made != nil {
+		source.PutScratch(p.Made)
+	}
+}
+
+// Read fills into with an array's bytes from skip on, of the place that Head has told, and frees that.
+func Read(ctx context.Context, format Format, file source.Container, place Place, skip int64, into []byte) error {
+	defer place.free()
+	if place.Made != nil {
+		items := (*place.Made)[place.Begin:]
+		if left := int64(len(items)) - skip; left < int64(len(into)) {
+			return fmt.Errorf("%d bytes of items less than its shape has", int64(len(into))-left)
+		}
+		copy(into, items[skip:])
+		return nil
+	}
+	if of, is := format.(Converter); is {
+		return of.Convert(ctx, file, place, skip, into)
+	}
+	return file.Read(ctx, source.Piece{At: place.Begin + skip, Into: into})
 }
 
 // Arrays are arrays in files. What is in slices is kept, not copied.
@@ -138,10 +165,11 @@ func Text(ctx context.Context, format Format, store source.Store, path string) s
 	defer file.Close()
 	room := heads.Get().(*[HeadMax]byte)
 	defer heads.Put(room)
-	text, _, err := format.Head(ctx, file, room)
+	text, place, err := format.Head(ctx, file, room)
 	if err != nil {
 		return ""
 	}
+	defer place.free()
 	return string(text)
 }
 
@@ -157,11 +185,13 @@ func (a *arrays) read(ctx context.Context, k int, skip int64, into []byte) error
 	room := heads.Get().(*[HeadMax]byte)
 	defer heads.Put(room)
 	text, place, err := a.Format.Head(ctx, file, room)
-	if err == nil && !a.isHeader(k, text) {
+	switch {
+	case err != nil:
+	case a.isHeader(k, text):
+		err = Read(ctx, a.Format, file, place, skip, into)
+	default:
 		err = fmt.Errorf("another array than it was: %s", text)
-	}
-	if err == nil {
-		err = a.Format.Read(ctx, file, place, skip, into)
+		place.free()
 	}
 	a.waiting.Store(file.Waits())
 	return err

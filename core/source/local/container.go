@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -130,12 +129,8 @@ func (f *container) short(at int64, bytes int) error {
 func (f *container) readDirect(dst []byte, at int64) error {
 	begin := at &^ (directAlign - 1)
 	end := (at + int64(len(dst)) + directAlign - 1) &^ (directAlign - 1)
-	need := int(end-begin) + directAlign
-	room := scratches.Get().(*[]byte)
-	defer scratches.Put(room)
-	if cap(*room) < need {
-		*room = make([]byte, need)
-	}
+	room := source.Scratch(int(end-begin) + directAlign)
+	defer source.PutScratch(room)
 	blocks := (*room)[:cap(*room)]
 	blocks = blocks[-uintptr(unsafe.Pointer(unsafe.SliceData(blocks)))%directAlign:][:end-begin]
 	for have := 0; begin+int64(have) < at+int64(len(dst)); {
@@ -155,9 +150,6 @@ func (f *container) readDirect(dst []byte, at int64) error {
 	copy(dst, blocks[at-begin:])
 	return nil
 }
-
-// scratches are blocks on their way.
-var scratches = sync.Pool{New: func() any { return new([]byte) }}
 
 // Waits implements source.Container: reads had to wait lately, or the kernel cannot say.
 func (f *container) Waits() bool { return !f.direct && (f.waiting.Load() > 0 || f.blind.Load()) }

@@ -74,8 +74,3 @@ func extent(head []byte) (begin, end int, err error) {
 }
 
 func trim(text []byte) []byte { return bytes.TrimRight(text, " \n") }
-
-// Read implements arrayfiles.Format.
-func (Format) Read(ctx context.Context, file source.Container, place arrayfiles.Place, skip int64, into []byte) error {
-	return file.Read(ctx, source.Piece{At: place.Begin + skip, Into: into})
-}

@@ -135,6 +135,11 @@ const (
 	opFrame   = 0x95
 )
 
+// lengths are the bytes of the length that comes before a text or bytes.
+var lengths = map[byte]int{
+	opText: 4, opText1: 1, opText8: 8, opBytes: 4, opBytes1: 1, opBytes8: 8, opByteArray: 8,
+}
+
 func (m *machine) step(op byte) {
 	switch op {
 	case opMark:
@@ -154,13 +159,13 @@ func (m *machine) step(op byte) {
 	case opFloat:
 		m.push(math.Float64frombits(binary.BigEndian.Uint64(m.take(8))))
 	case opText, opText1, opText8:
-		text := m.take(m.uint(map[byte]int{opText: 4, opText1: 1, opText8: 8}[op]))
+		text := m.take(m.uint(lengths[op]))
 		if !utf8.Valid(text) {
 			fail("a text that is not UTF-8")
 		}
 		m.push(string(text))
 	case opBytes, opBytes1, opBytes8, opByteArray:
-		m.push(m.take(m.uint(map[byte]int{opBytes: 4, opBytes1: 1, opBytes8: 8, opByteArray: 8}[op])))
+		m.push(m.take(m.uint(lengths[op])))
 	case opEmptyTuple:
 		m.push(Tuple{})
 	case opTuple:

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/source/arrayfiles"
 )
 
@@ -60,14 +61,15 @@ func (w Way) Of(value any) (any, error) {
 
 // HeadOfNumber is the header of an integer or a float: its type's name in Python. It fails for anything else.
 func HeadOfNumber(value any, room *[arrayfiles.HeadMax]byte) ([]byte, arrayfiles.Place, error) {
-	made := make([]byte, 8)
+	made := source.Scratch(8)
 	switch of := value.(type) {
 	case int64:
-		binary.NativeEndian.PutUint64(made, uint64(of))
-		return append(room[:0], "int"...), arrayfiles.Place{Made: &made}, nil
+		binary.NativeEndian.PutUint64(*made, uint64(of))
+		return append(room[:0], "int"...), arrayfiles.Place{Made: made}, nil
 	case float64:
-		binary.NativeEndian.PutUint64(made, math.Float64bits(of))
-		return append(room[:0], "float"...), arrayfiles.Place{Made: &made}, nil
+		binary.NativeEndian.PutUint64(*made, math.Float64bits(of))
+		return append(room[:0], "float"...), arrayfiles.Place{Made: made}, nil
 	}
+	source.PutScratch(made)
 	return nil, arrayfiles.Place{}, fmt.Errorf("something else than an array or a number")
 }

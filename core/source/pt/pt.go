@@ -35,7 +35,7 @@ func (f *Format) Head(ctx context.Context, file source.Container, room *[arrayfi
 	if err != nil {
 		return nil, none, err
 	}
-	s := saved{archive, ""}
+	s := saved{archive: archive, tensors: map[*pickle.Object]*tensor{}}
 	for name := range archive.Members {
 		// All names have a first part of their own, which is the file's name as it was saved.
 		folder, _, _ := strings.Cut(name, "/")
@@ -73,10 +73,7 @@ func (f *Format) Head(ctx context.Context, file source.Container, room *[arrayfi
 		return nil, none, err
 	}
 	if object, is := value.(*pickle.Object); is {
-		t, err := s.tensor(object)
-		if err != nil {
-			return nil, none, err
-		}
+		t := s.tensors[object] // check has found it
 		text := append(room[:0], t.dtype.name...)
 		for _, extent := range t.shape {
 			text = fmt.Appendf(text, " %d", extent)
@@ -86,19 +83,11 @@ func (f *Format) Head(ctx context.Context, file source.Container, room *[arrayfi
 	return pickle.HeadOfNumber(value, room)
 }
 
-// Read implements arrayfiles.Format.
-func (*Format) Read(ctx context.Context, file source.Container, place arrayfiles.Place, skip int64, into []byte) error {
-	if place.Made != nil {
-		copy(into, (*place.Made)[skip:])
-		return nil
-	}
-	return file.Read(ctx, source.Piece{At: place.Begin + skip, Into: into})
-}
-
 // saved is what torch.save wrote.
 type saved struct {
 	archive *ziparchive.Archive
 	folder  string // in which all members are
+	tensors map[*pickle.Object]*tensor
 }
 
 type tensor struct {
@@ -138,7 +127,10 @@ func (s saved) check(value any, left *int) error {
 	case *pickle.Dict:
 		items = of.Values
 	case *pickle.Object:
-		_, err := s.tensor(of)
+		var err error
+		if s.tensors[of] == nil {
+			s.tensors[of], err = s.tensor(of)
+		}
 		return err
 	default:
 		return fmt.Errorf("a value of another kind")

@@ -29,8 +29,3 @@ func New(written string) (*Format, error) {
 func (f *Format) Head(_ context.Context, file source.Container, room *[arrayfiles.HeadMax]byte) ([]byte, arrayfiles.Place, error) {
 	return strconv.AppendInt(room[:0], file.Bytes()/f.itemSize, 10), arrayfiles.Place{}, nil
 }
-
-// Read implements arrayfiles.Format.
-func (f *Format) Read(ctx context.Context, file source.Container, _ arrayfiles.Place, skip int64, into []byte) error {
-	return file.Read(ctx, source.Piece{At: skip, Into: into})
-}

@@ -10,10 +10,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unsafe"
 
 	"github.com/goloader/goloader/core/source"
@@ -45,31 +43,20 @@ func New(written string) (*Format, error) {
 	return f, nil
 }
 
-var contents = sync.Pool{New: func() any { return new([]byte) }}
-
 // Head implements arrayfiles.Format. All of a file has to be read to see what it has.
 func (f *Format) Head(ctx context.Context, file source.Container, room *[arrayfiles.HeadMax]byte) ([]byte, arrayfiles.Place, error) {
-	content, made := contents.Get().(*[]byte), contents.Get().(*[]byte)
-	defer contents.Put(content)
-	n := int(file.Bytes())
-	*content = slices.Grow((*content)[:0], n)[:n]
+	content, made := source.Scratch(int(file.Bytes())), source.Scratch(0)
+	defer source.PutScratch(content)
 	err := file.Read(ctx, source.Piece{At: 0, Into: *content})
 	var lines, columns int
 	if err == nil {
-		*made, lines, columns, err = f.parse((*made)[:0], *content)
+		*made, lines, columns, err = f.parse(*made, *content)
 	}
 	if err != nil {
-		contents.Put(made)
+		source.PutScratch(made)
 		return nil, arrayfiles.Place{}, err
 	}
 	return fmt.Appendf(room[:0], "%d %d", lines, columns), arrayfiles.Place{Made: made}, nil
-}
-
-// Read implements arrayfiles.Format.
-func (f *Format) Read(_ context.Context, _ source.Container, place arrayfiles.Place, skip int64, into []byte) error {
-	defer contents.Put(place.Made)
-	copy(into, (*place.Made)[skip:])
-	return nil
 }
 
 // parse appends the numbers of a file to made.

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"unsafe"
 
 	"github.com/goloader/goloader/core/source"
@@ -196,10 +195,8 @@ func (r *reader) format(ctx context.Context, at, size int64) (header, error) {
 	return h, nil
 }
 
-var scratches = sync.Pool{New: func() any { return new([]byte) }}
-
-// Read implements arrayfiles.Format. skip and the bytes of into are those of whole numbers.
-func (f *Format) Read(ctx context.Context, file source.Container, place arrayfiles.Place, skip int64, into []byte) error {
+// Convert implements arrayfiles.Converter. skip and the bytes of into are those of whole numbers.
+func (f *Format) Convert(ctx context.Context, file source.Container, place arrayfiles.Place, skip int64, into []byte) error {
 	from := encodings[place.Kind]
 	convert, size := f.conversion(from)
 	if convert == nil {
@@ -208,10 +205,8 @@ func (f *Format) Read(ctx context.Context, file source.Container, place arrayfil
 	if skip%int64(size) != 0 || len(into)%size != 0 {
 		return fmt.Errorf("%d bytes from byte %d on of numbers of %d", len(into), skip, size)
 	}
-	room := scratches.Get().(*[]byte)
-	defer scratches.Put(room)
-	n := len(into) / size * from.bytes
-	*room = slices.Grow((*room)[:0], n)[:n]
+	room := source.Scratch(len(into) / size * from.bytes)
+	defer source.PutScratch(room)
 	if err := file.Read(ctx, source.Piece{At: place.Begin + skip/int64(size)*int64(from.bytes), Into: *room}); err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 	"hash/crc32"
 	"io"
 	"slices"
-	"sync"
 
 	"github.com/goloader/goloader/core/source"
 	"github.com/goloader/goloader/core/source/codec"
@@ -83,8 +82,6 @@ func (a *Archive) begin(member *zip.File) (int64, error) {
 // Bits of a member's flags: encryption, patches and strong encryption.
 const encrypted = 1<<0 | 1<<5 | 1<<6
 
-var compressed = sync.Pool{New: func() any { return new([]byte) }}
-
 // Content reads all of a member into memory that is made longer where it has to be, and compares its checksum. Its name has to
 // be in its own header, too, as Python asks for.
 func (a *Archive) Content(member *zip.File, into []byte) ([]byte, error) {
@@ -104,9 +101,8 @@ func (a *Archive) Content(member *zip.File, into []byte) ([]byte, error) {
 	case member.Method == zip.Store && stored == n:
 		_, err = a.reader.ReadAt(into, begin)
 	case member.Method == zip.Deflate:
-		room := compressed.Get().(*[]byte)
-		defer compressed.Put(room)
-		*room = slices.Grow((*room)[:0], stored)[:stored]
+		room := source.Scratch(stored)
+		defer source.PutScratch(room)
 		var made []byte
 		if _, err = a.reader.ReadAt(*room, begin); err == nil {
 			made, err = codec.InflateRaw(into, *room)

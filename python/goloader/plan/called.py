@@ -175,10 +175,11 @@ class Called:
             name in own(self._owner) or in_class(type(self._owner), name) is not None
         )
         of_library = any(has(each, name) for each in (torch, np, torch.Tensor, np.ndarray))
-        if name not in (NAMES | IN_PLACE) and (of_library or not has_own):
+        if name not in (NAMES | IN_PLACE):
             if of_library:
                 raise UnreadableError(f"uses .{name}")
-            self._asked.add(name)
+            if not has_own:
+                self._asked.add(name)
         if has_own:
             method = in_class(type(self._owner), name)
             if type(method) is FunctionType and name not in own(self._owner):

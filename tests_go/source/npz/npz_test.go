@@ -3,19 +3,15 @@ package npz_test
 import (
 	"archive/zip"
 	"bytes"
-	"context"
 	"fmt"
 	"hash/crc32"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/goloader/goloader/core/source/arrayfiles"
-	"github.com/goloader/goloader/core/source/local"
 	"github.com/goloader/goloader/core/source/npz"
+	"github.com/goloader/goloader/tests_go/source/sourcetest"
 )
 
 // array is a .npy file of bytes.
@@ -32,33 +28,18 @@ type member struct {
 
 func archive(t testing.TB, members ...member) []byte {
 	t.Helper()
-	var b bytes.Buffer
-	w := zip.NewWriter(&b)
+	var made []sourcetest.Member
 	for _, m := range members {
-		into, err := w.CreateHeader(&zip.FileHeader{Name: m.name, Method: m.method})
-		require.NoError(t, err)
-		_, err = into.Write([]byte(m.content))
-		require.NoError(t, err)
+		made = append(made, sourcetest.Member{Name: m.name, Content: m.content, Method: m.method})
 	}
-	require.NoError(t, w.Close())
-	return b.Bytes()
+	return sourcetest.Archive(t, made...)
 }
 
 // look is the header of the array "x", and its items from skip on.
 func look(t testing.TB, content []byte, skip int64, read int) (string, string, error) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "a.npz")
-	require.NoError(t, os.WriteFile(path, content, 0o600))
-	file, err := local.Store{}.Open(context.Background(), path)
-	require.NoError(t, err)
-	defer file.Close()
-	format := npz.Format{Name: "x"}
-	text, place, err := format.Head(context.Background(), file, new([arrayfiles.HeadMax]byte))
-	if err != nil {
-		return "", "", err
-	}
-	into := make([]byte, read)
-	return string(text), string(into), format.Read(context.Background(), file, place, skip, into)
+	header, items, err := sourcetest.Array(t, npz.Format{Name: "x"}, content, skip, read)
+	return header, string(items), err
 }
 
 func TestArraysByName(t *testing.T) {

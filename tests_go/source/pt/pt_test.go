@@ -2,19 +2,14 @@ package pt_test
 
 import (
 	"archive/zip"
-	"bytes"
-	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/goloader/goloader/core/source/arrayfiles"
-	"github.com/goloader/goloader/core/source/local"
 	"github.com/goloader/goloader/core/source/pt"
+	"github.com/goloader/goloader/tests_go/source/sourcetest"
 )
 
 // pickle is what torch.save writes of a tensor, with the numbers of its shape and strides as opcodes.
@@ -34,34 +29,19 @@ type member struct{ name, content string }
 
 func archive(t testing.TB, method uint16, members ...member) []byte {
 	t.Helper()
-	var b bytes.Buffer
-	w := zip.NewWriter(&b)
+	var named []sourcetest.Member
 	for _, m := range members {
-		into, err := w.CreateHeader(&zip.FileHeader{Name: "name/" + m.name, Method: method})
-		require.NoError(t, err)
-		_, err = into.Write([]byte(m.content))
-		require.NoError(t, err)
+		named = append(named, sourcetest.Member{Name: "name/" + m.name, Content: m.content, Method: method})
 	}
-	require.NoError(t, w.Close())
-	return b.Bytes()
+	return sourcetest.Archive(t, named...)
 }
 
 // look is the header of a file of that content, and so many bytes of the tensor.
 func look(t testing.TB, content []byte, read int) (string, []byte, error) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "a.pt")
-	require.NoError(t, os.WriteFile(path, content, 0o600))
-	file, err := local.Store{}.Open(context.Background(), path)
-	require.NoError(t, err)
-	defer file.Close()
 	format, err := pt.New("")
 	require.NoError(t, err)
-	text, place, err := format.Head(context.Background(), file, new([arrayfiles.HeadMax]byte))
-	if err != nil {
-		return "", nil, err
-	}
-	into := make([]byte, read)
-	return string(text), into, format.Read(context.Background(), file, place, 0, into)
+	return sourcetest.Array(t, format, content, 0, read)
 }
 
 var plain = pickle("ShortStorage", "K\x06", "K\x02K\x03\x86", "K\x03K\x01\x86")

@@ -1,31 +1,20 @@
 package raw_test
 
 import (
-	"context"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/goloader/goloader/core/source/arrayfiles"
-	"github.com/goloader/goloader/core/source/local"
 	"github.com/goloader/goloader/core/source/raw"
+	"github.com/goloader/goloader/tests_go/source/sourcetest"
 )
 
 func TestItems(t *testing.T) {
 	f, err := raw.New("4")
 	require.NoError(t, err)
-	path := filepath.Join(t.TempDir(), "a.bin")
-	require.NoError(t, os.WriteFile(path, []byte("abcdefghijk"), 0o600))
-	file, err := local.Store{}.Open(context.Background(), path)
+	text, into, err := sourcetest.Array(t, f, []byte("abcdefghijk"), 4, 4)
 	require.NoError(t, err)
-	defer file.Close()
-	text, place, err := f.Head(context.Background(), file, new([arrayfiles.HeadMax]byte))
-	require.NoError(t, err)
-	require.Equal(t, "2", string(text))
-	into := make([]byte, 4)
-	require.NoError(t, f.Read(context.Background(), file, place, 4, into))
+	require.Equal(t, "2", text)
 	require.Equal(t, "efgh", string(into))
 	for _, written := range []string{"", "0", "-1", "x"} {
 		_, err := raw.New(written)

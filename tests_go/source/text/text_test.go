@@ -1,22 +1,18 @@
 package text_test
 
 import (
-	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/goloader/goloader/core/source/arrayfiles"
-	"github.com/goloader/goloader/core/source/local"
 	"github.com/goloader/goloader/core/source/text"
+	"github.com/goloader/goloader/tests_go/source/sourcetest"
 )
 
 // look is the header of a file of that content, and its numbers, float64 or float32.
@@ -24,24 +20,19 @@ func look(t testing.TB, written, content string) (string, []float64, error) {
 	t.Helper()
 	f, err := text.New(written)
 	require.NoError(t, err)
-	path := filepath.Join(t.TempDir(), "a.txt")
-	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
-	file, err := local.Store{}.Open(context.Background(), path)
-	require.NoError(t, err)
-	defer file.Close()
-	header, place, err := f.Head(context.Background(), file, new([arrayfiles.HeadMax]byte))
+	header, _, err := sourcetest.Array(t, f, []byte(content), 0, 0)
 	if err != nil {
 		return "", nil, err
 	}
 	var lines, columns int
-	_, err = fmt.Sscan(string(header), &lines, &columns)
+	_, err = fmt.Sscan(header, &lines, &columns)
 	require.NoError(t, err)
 	size := 8
 	if strings.HasPrefix(written, "float32") {
 		size = 4
 	}
-	into := make([]byte, lines*columns*size)
-	require.NoError(t, f.Read(context.Background(), file, place, 0, into))
+	_, into, err := sourcetest.Array(t, f, []byte(content), 0, lines*columns*size)
+	require.NoError(t, err)
 	var found []float64
 	for ; len(into) > 0; into = into[size:] {
 		if size == 4 {
@@ -50,7 +41,7 @@ func look(t testing.TB, written, content string) (string, []float64, error) {
 			found = append(found, math.Float64frombits(binary.NativeEndian.Uint64(into)))
 		}
 	}
-	return string(header), found, nil
+	return header, found, nil
 }
 
 func TestNumbersAreThoseOfStrconv(t *testing.T) {

@@ -2,18 +2,14 @@ package wav_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/goloader/goloader/core/source/arrayfiles"
-	"github.com/goloader/goloader/core/source/local"
 	"github.com/goloader/goloader/core/source/wav"
+	"github.com/goloader/goloader/tests_go/source/sourcetest"
 )
 
 func le(numbers ...any) []byte {
@@ -54,17 +50,7 @@ func look(t testing.TB, as string, content []byte, read int) (string, []byte, er
 	t.Helper()
 	f, err := wav.New(as)
 	require.NoError(t, err)
-	path := filepath.Join(t.TempDir(), "a.wav")
-	require.NoError(t, os.WriteFile(path, content, 0o600))
-	file, err := local.Store{}.Open(context.Background(), path)
-	require.NoError(t, err)
-	defer file.Close()
-	text, place, err := f.Head(context.Background(), file, new([arrayfiles.HeadMax]byte))
-	if err != nil {
-		return "", nil, err
-	}
-	into := make([]byte, read)
-	return string(text), into, f.Read(context.Background(), file, place, 0, into)
+	return sourcetest.Array(t, f, content, 0, read)
 }
 
 // Whatever the encoding, the header is told and numbers are those of the table in the package's comment.

@@ -115,6 +115,8 @@ class FilesAhead(Ahead):
             texts = array_headers(self.format, self._files, numbers)
         except LibraryError as error:
             raise UnreadableError(f"opens {self.place}, of which no header can be read: {error}", self.place) from None
+        if not self.others:
+            return texts
         return ["" if self._path(n).endswith(self.others) else text for n, text in zip(numbers, texts, strict=True)]
 
     def of(self, array: Any) -> Any:

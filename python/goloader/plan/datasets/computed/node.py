@@ -140,8 +140,6 @@ class Computed(Node):
         if isinstance(given, Mapping) and given.items:
             return dict(zip(given.names, map(self._structure, given.items), strict=True))
         match given:
-            case Call(function=function, arguments=(), options=(_, *_)) if self.own.if_seen(function) is dict:
-                return {name: self._structure(each) for name, each in given.options}
             case Call(
                 function=function,
                 arguments=(Call(function=zipped, arguments=(Display(items=names), Display(items=items)), options=()),),
