@@ -60,6 +60,13 @@ test-py: bytecode ## Run the Python tests without the slow ones (PYTEST='-k crop
 	$(PYTHON) -m pytest -n $(TEST_JOBS) --dist worksteal -m "not slow and not alone" $(PYTEST)
 	$(PYTHON) -m pytest -m "not slow and alone" $(PYTEST) $(ALONE) || [ $$? = 5 ] # none of these is selected
 
+.PHONY: long-tests
+long-tests: bytecode ## List the tests that take too long for `make test` in tests_py/long_tests.txt.
+	: > tests_py/long_tests.txt
+	$(PYTHON) -m pytest -n $(TEST_JOBS) -m "not slow and not alone" --durations=0 --durations-min=1.6 | \
+	    sed -nE 's|^[0-9.]+s call +tests_py/([^[ ]+).*|\1|p' | LC_ALL=C sort -u > .venv/long_tests.txt
+	mv .venv/long_tests.txt tests_py/long_tests.txt
+
 .PHONY: test-slow
 test-slow: bytecode ## Run the slow tests.
 	$(call go_test,$(GO_SLOW))

@@ -44,6 +44,9 @@ _SLOW_FOLDERS = {"frameworks", "hazards", "programs"}
 # Of a test's variants one is quick, and one more for every twenty; the others are slow.
 _QUICK_VARIANTS, _VARIANTS_A_QUICK_ONE = 1, 20
 
+# Tests that took longer than 1.6 seconds when `make long-tests` was last run: all their variants are slow.
+_LONG = frozenset((Path(__file__).parent / "long_tests.txt").read_text().split())
+
 # Why a test may be skipped though --forbid-skips is given: what a machine or a version is, not what could be installed.
 _GOOD_REASONS = re.compile(
     "this processor has no|the test above has them|there is an accelerator|no CUDA|there is one core"
@@ -80,7 +83,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--slow-until",
         type=float,
         metavar="TIME",
-        help="begin no slow test after this time, in seconds since 1970; the order of files is another for each time",
+        help="begin no slow test after this time, in seconds since 1970; those of long_tests.txt come first, and the "
+        "order of files is another for each time",
     )
     parser.addoption(
         "--seed",
@@ -116,28 +120,33 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Marks as slow all but a few variants of a test: always the same ones, from all over its list.
+    """Marks as slow what takes long, and all but a few variants of a test: always the same, from all over its list.
 
     Leaves out those that are not in the share that was asked for.
     """
     variants: dict[str, list[pytest.Item]] = defaultdict(list)
     left_out: set[pytest.Item] = set()
+    long: set[pytest.Item] = set()
     share = config.getoption("--share")
     for item in items:
         if item.path.parent.name in _SLOW_FOLDERS:
             item.add_marker(pytest.mark.slow)
         variants[item.nodeid.partition("[")[0]].append(item)
-    for same in variants.values():
+    for name, same in variants.items():
         quick = _QUICK_VARIANTS + len(same) // _VARIANTS_A_QUICK_ONE
         ordered = sorted(same, key=lambda item: zlib.crc32(item.nodeid.encode()))
         for item in ordered[quick:]:
             item.add_marker(pytest.mark.slow)
         left_out |= {*ordered[quick:]}.difference(ordered[quick + share - 1 :: share])
+        if name.removeprefix("tests_py/") in _LONG:
+            long.update(ordered[:quick])
+    for item in long:
+        item.add_marker(pytest.mark.slow)
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=list(left_out))
     until = config.getoption("--slow-until")
     if until is not None:
-        items.sort(key=lambda item: zlib.crc32(f"{until} {item.path.name}".encode()))
+        items.sort(key=lambda item: (item not in long, zlib.crc32(f"{until} {item.path.name}".encode())))
 
 
 @pytest.hookimpl(tryfirst=True)
