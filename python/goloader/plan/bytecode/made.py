@@ -258,8 +258,8 @@ def with_item(made: Expression, name: Any, item: Expression) -> Expression:
 
 
 def behind(value: Expression, manager: Expression, made: dict[int, tuple[Expression, Expression]]) -> Expression:
-    """A value after the end of `with manager`: closed where it needs that, but for what lists and dicts are, whose items
-    are. These go into `made`, as they were and as they are."""
+    """A value behind the end of `with manager`: closed where it needs that. Of a list, a tuple or a dict the items are;
+    it goes into `made`, as it was and as it is."""
     if not _needs(value, manager):
         return value
     if not isinstance(value, Display | Mapping) or (isinstance(value, Display) and value.spread):
