@@ -125,12 +125,12 @@ class TensorAhead(_Read):
         return self._made(array)
 
     def _first(self, text: str) -> Header:
-        self._made = _PYTHON_NUMBERS.get(text, torch.from_numpy)
+        self._made: Callable[[Any], Any] = _PYTHON_NUMBERS.get(text, torch.from_numpy)
         return super()._first(text)
 
     def header_of(self, text: str) -> Header | None:
         if text in _PYTHON_NUMBERS:
-            return Header(text, (), "", np.dtype(_PYTHON_NUMBERS[text]))
+            return Header(text, (), "", np.dtype(text))
         dtype, *extents = text.split() or [""]
         if dtype not in NUMPY_DTYPES:
             return None

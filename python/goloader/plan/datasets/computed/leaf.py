@@ -37,7 +37,7 @@ from ...bytecode import (
     UnreadableError,
 )
 from ...rows import DIMENSIONS_MAX
-from ..ahead import Ahead, Laid, TextsAhead
+from ..ahead import Ahead, ArraysAhead, Laid, NumbersAhead, RowsAhead, TextsAhead
 from ..arithmetic import (
     OPERATORS,
     Arithmetic,
@@ -149,10 +149,10 @@ class Leaf:
         """What is the same number, or array, for an index each time, if it is known ahead."""
         if not isinstance(expression, Attribute | Binary | Call | Item | Part) or not self._depends(expression):
             return None
-        makers = [self._node.worked_out, *([self._node.arrays] if isinstance(expression, Item) else [])]
-        for make in makers:
+        kinds: tuple[Callable[..., Ahead], ...] = (NumbersAhead, RowsAhead, ArraysAhead)
+        for kind in kinds if isinstance(expression, Item) else kinds[:2]:
             with suppress(UnreadableError):
-                return self._taken(make(expression), INDEX)
+                return self._taken(self._node.worked_out(kind, expression), INDEX)
         return None
 
     def _compiled(self, expression: Expression) -> Any:
