@@ -43,6 +43,7 @@ import (
 	"github.com/goloader/goloader/core/source/local"
 	"github.com/goloader/goloader/core/source/npy"
 	"github.com/goloader/goloader/core/source/npz"
+	"github.com/goloader/goloader/core/source/pickle"
 	"github.com/goloader/goloader/core/source/pixels"
 	"github.com/goloader/goloader/core/source/places"
 	"github.com/goloader/goloader/core/source/pt"
@@ -371,6 +372,8 @@ func arrayFormat(written string) (arrayfiles.Format, error) {
 		return npy.Format{}, nil
 	case "npz":
 		return npz.Format{Name: of}, nil
+	case "pickle":
+		return pickle.NewArrays(of)
 	case "pt":
 		return pt.New(of)
 	case "raw":

@@ -98,8 +98,8 @@ typedef struct gl_column {
  * until the loader is closed.  The text of each file's header is to be head, the extent and tail; or head alone if there are no
  * extents.  Files with others are not read (GL_UNMADE). */
 typedef struct gl_array_files {
-    /* "npy": the text is numpy's, without the white space behind it.  "npz:NAME", "pt:WAY", "raw:BYTES",
-     * "text:DTYPE:SKIP:DELIMITER", "wav:AS:CHUNKS": the packages of these names, in core/source, say what they are and
+    /* "npy": the text is numpy's, without the white space behind it.  "npz:NAME", "pickle:WAY", "pt:WAY",
+     * "raw:BYTES", "text:DTYPE:SKIP:DELIMITER", "wav:AS:CHUNKS": the packages of these names, in core/source, say what they are and
      * which text they have. */
     const char *format;
     const char *paths;      /* each followed by a NUL */

@@ -1,10 +1,11 @@
 """Classes of one's own that read a file of numbers for each sample, by np.fromfile, np.loadtxt, np.genfromtxt, np.load
-of .npz files, or torch.load: batches, errors, warnings and what is seen of changes are torch's."""
+of .npz files, pickle.load or torch.load: batches, errors, warnings and what is seen of changes are torch's."""
 
 from __future__ import annotations
 
 import gzip
 import os
+import pickle
 import zipfile
 from collections.abc import Callable
 from functools import partial
@@ -116,6 +117,25 @@ class Placed(Files):
         return {"x": data[0], "y": data[1]}
 
 
+class Pickled(Files):
+    def __getitem__(self, i: int) -> Any:
+        with open(self.paths[i], "rb") as file:
+            return pickle.load(file), i
+
+
+class PickledNamed(Files):
+    def __getitem__(self, i: int) -> Any:
+        with open(os.path.join(self.root, f"{i}.data"), "rb") as file:
+            sample = pickle.load(file, encoding="latin1")
+        return torch.from_numpy(sample["x"]).float(), torch.tensor(sample["y"])
+
+
+class PickledUnpacked(Files):
+    def __getitem__(self, i: int) -> Any:
+        x, y = pickle.load(open(self.paths[i], "rb"))  # noqa: SIM115
+        return {"x": x[1:], "y": y}
+
+
 def numbers(seed: int, *shape: int) -> Any:
     """Of all sizes, some of them 0, and some with few digits."""
     rng = np.random.default_rng(seed)
@@ -143,6 +163,12 @@ def to_arrays(save: Any, *shape: int, dtype: Any = np.float32) -> Any:
 
 def to_both(make: Callable[[Any, Any], Any], label: Callable[[int], Any] = int) -> Any:
     return lambda path, seed: torch.save(make(torch.from_numpy(numbers(seed, 3, 4)), label(seed)), path)
+
+
+def to_pickle(make: Callable[[Any, Any], Any], protocol: int, dtype: Any = np.float32) -> Any:
+    return lambda path, seed: path.write_bytes(
+        pickle.dumps(make(numbers(seed, 3, 4).clip(0, 99).astype(dtype), seed), protocol)
+    )
 
 
 READ: dict[str, tuple[type[Files], Callable[[Path, int], Any]]] = {
@@ -173,6 +199,16 @@ READ: dict[str, tuple[type[Files], Callable[[Path, int], Any]]] = {
     "tuple": (Unpacked2, to_both(lambda x, y: (x, y))),
     "list": (Unpacked2, to_both(lambda x, y: [x, y], torch.tensor)),
     "items of a tuple": (Placed, to_both(lambda x, y: (x, y, "more"))),
+    **{f"pickled {np.dtype(dtype)}": (Pickled, to_pickle(lambda x, y: x, 3 + number % 3, dtype)) for number, dtype in
+       enumerate(["f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "?"])},
+    "pickled numbers": (Pickled, to_pickle(lambda x, y: x[1, 2], 4)),
+    "pickled ints": (Pickled, to_pickle(lambda x, y: y, 4)),
+    "large and pickled": (Pickled, to_pickle(lambda x, y: np.tile(x, (300, 200)), 4)),
+    "large and pickled by protocol 5": (Pickled, to_pickle(lambda x, y: np.tile(x, (300, 200)), 5)),
+    "pickled dict": (PickledNamed, to_pickle(lambda x, y: {"y": y, "x": x, "z": ["a", None, x]}, 4)),
+    "pickled dict of numpy's": (PickledNamed, to_pickle(lambda x, y: {"x": x, "y": np.int64(y)}, 5)),
+    "pickled tuple": (PickledUnpacked, to_pickle(lambda x, y: (x, np.float32(y / 7)), 4, np.uint8)),
+    "pickled list": (PickledUnpacked, to_pickle(lambda x, y: [x, y / 7], 3)),
 }  # fmt: skip
 
 
@@ -198,12 +234,13 @@ def first(batch: Any) -> Any:
 
 
 @WORKERS
-@pytest.mark.parametrize("kind", [Lines, Saved, Shorts, Archived, Named])
+@pytest.mark.parametrize("kind", [Lines, Saved, Shorts, Archived, Named, Pickled])
 def test_files_that_differ_in_length(kind: type[Files], num_workers: int, tmp_path: Path) -> None:
     writes: dict[Any, Any] = {
         Lines: lambda path, seed: np.savetxt(path, numbers(seed, 2 + seed % 5, 3)),
         Archived: lambda path, seed: np.savez(path.open("wb"), x=numbers(seed, 3 + seed % 7)),
         Named: lambda path, seed: torch.save({"x": torch.arange(float(3 + seed % 7)), "y": seed}, path),
+        Pickled: lambda path, seed: path.write_bytes(pickle.dumps(numbers(seed, 3 + seed % 7, 2))),
         Saved: lambda path, seed: torch.save(torch.arange(float(3 + seed % 7)), path),
         Shorts: lambda path, seed: np.arange(300 + seed, dtype=np.int16).tofile(path),
     }
@@ -266,6 +303,41 @@ OTHER_DICTS: dict[str, Callable[[Path, int], Any]] = {
     "three": lambda path, seed: torch.save((torch.ones(3, 4), 1, 2), path),
     "no archive": lambda path, seed: path.write_bytes(b"PK\3\4" + bytes(60)),
 }
+OTHER_PICKLES: dict[str, Callable[[Path, int], Any]] = {
+    "without it": to_pickle(lambda x, y: {"z": x}, 4),
+    "an array": to_pickle(lambda x, y: x, 4),
+    "another dtype": to_pickle(lambda x, y: {"x": x.astype(np.int16), "y": y}, 4),
+    "another byte order": to_pickle(lambda x, y: {"x": x.astype(">f4"), "y": y}, 4),
+    "complex": to_pickle(lambda x, y: {"x": x.astype(complex), "y": y}, 4),
+    "fields": to_pickle(lambda x, y: {"x": np.zeros(3, [("a", int)]), "y": y}, 4),
+    "in Fortran's order": to_pickle(lambda x, y: {"x": x.T, "y": y}, 4),
+    "in Fortran's order, by protocol 5": to_pickle(lambda x, y: {"x": x.T, "y": y}, 5),
+    "not to be written to": to_pickle(lambda x, y: {"x": np.broadcast_to(x, x.shape), "y": y}, 4),
+    "of bytes": to_pickle(lambda x, y: {"x": np.frombuffer(x.tobytes(), x.dtype).reshape(x.shape), "y": y}, 5),
+    "by protocol 2": to_pickle(lambda x, y: {"x": x, "y": y}, 2),
+    "a subclass": to_pickle(lambda x, y: {"x": np.asmatrix(x), "y": y}, 4),
+    "masked": to_pickle(lambda x, y: {"x": np.ma.array(x), "y": y}, 4),
+    "empty": to_pickle(lambda x, y: {"x": x[:0], "y": y}, 4),
+    "objects": to_pickle(lambda x, y: {"x": np.array([[1, 2]], object), "y": y}, 4),
+    "an object inside": to_pickle(lambda x, y: {"x": x, "y": y, "z": Path("a")}, 4),
+    "a tensor": to_pickle(lambda x, y: {"x": torch.from_numpy(x), "y": y}, 4),
+    "a bool": to_pickle(lambda x, y: {"x": x, "y": y % 2 == 0}, 4),
+    "what comes from numpy 1": lambda path, seed: path.write_bytes(of_other_numpy(seed)),
+    "a frame that is longer": lambda path, seed: path.write_bytes(of_long_frame(seed)),
+    "nothing": lambda path, seed: path.write_bytes(b""),
+}
+
+
+def of_other_numpy(seed: int) -> bytes:
+    content = pickle.dumps({"x": numbers(seed, 3, 4).astype(np.float32), "y": seed}, 3)
+    names = [b"numpy._core.multiarray", b"numpy.core.multiarray"]
+    return content.replace(*(names if names[0] in content else names[::-1]))
+
+
+def of_long_frame(seed: int) -> bytes:
+    content = bytearray(pickle.dumps({"x": np.ones((3, 4), np.float32), "y": seed}, 4))
+    content[4] += 1  # behind the protocol, the opcode and the first byte of its length
+    return bytes(content)
 
 
 def archived(path: Path, name: str, content: bytes) -> None:
@@ -318,6 +390,7 @@ def test_other_files_are_the_librarys_own_matter(name: str, num_workers: int, tm
     [
         *((each, "archive of two", other) for each in (Archived, ArchivedBoth) for other in OTHER_ARCHIVES),
         *((each, "dict" if each is Named else "tuple", other) for each in (Named, Unpacked2) for other in OTHER_DICTS),
+        *((PickledNamed, "pickled dict", other) for other in OTHER_PICKLES),
     ],
 )
 def test_other_containers_are_the_librarys_own_matter(
@@ -325,7 +398,8 @@ def test_other_containers_are_the_librarys_own_matter(
 ) -> None:
     """All files are such, or one of them comes up in the second epoch."""
     write = READ[name][1]
-    others = OTHER_DICTS if issubclass(kind, Named | Unpacked2) else OTHER_ARCHIVES
+    dicts = OTHER_DICTS if issubclass(kind, Named | Unpacked2) else OTHER_ARCHIVES
+    others = OTHER_PICKLES if kind is PickledNamed else dicts
     written(tmp_path, others[other])
     check(program(kind(tmp_path), num_workers), native=None)
 
@@ -339,7 +413,9 @@ def test_other_containers_are_the_librarys_own_matter(
 
 
 @WORKERS
-@pytest.mark.parametrize("name", ["items", "lines", "columns", "tensor", "archive", "compressed", "dict"])
+@pytest.mark.parametrize(
+    "name", ["items", "lines", "columns", "tensor", "archive", "compressed", "dict", "pickled dict"]
+)
 @pytest.mark.parametrize("damage", [Path.unlink, cut, lambda path: path.write_bytes(b"\0" * 400)])
 def test_damaged_files(name: str, damage: Callable[[Path], Any], num_workers: int, tmp_path: Path) -> None:
     kind, write = READ[name]
@@ -402,9 +478,12 @@ def test_arguments(
     check(program(kind(tmp_path, **attributes), num_workers), native=native)
 
 
-@pytest.mark.parametrize("name", ["fromfile", "loadtxt", "genfromtxt", "load"])
-def test_a_function_that_was_replaced_is_the_users(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    library: Any = torch if name == "load" else np
+@pytest.mark.parametrize(
+    ("library", "name"), [(np, "fromfile"), (np, "loadtxt"), (np, "genfromtxt"), (torch, "load"), (pickle, "load")]
+)
+def test_a_function_that_was_replaced_is_the_users(
+    library: Any, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kind, write = next(
         READ[each] for each in READ if f"{library.__name__.replace('numpy', 'np')}.{name}(" in getsource(READ[each][0])
     )

@@ -31,6 +31,7 @@ class Base(Dataset[Any]):
         self.frame = pd.DataFrame({"file": self.files, **{name: r.integers(0, 2, COUNT) for name in NAMES}})
         self.frame["x"], self.frame["y"], self.frame["on"] = r.random(COUNT), r.random(COUNT), r.random(COUNT) > 0.5
         self.numbers = self.frame[[*NAMES, "x"]]
+        self.turned = self.numbers.astype(float).iloc[:, ::-1]  # whose rows go backwards in memory
         self.names, self.points = list(NAMES), ["x", "y"]
         self.ints = r.integers(-9, 9, (COUNT, 6))
         self.small, self.floats = self.ints.astype(np.int8), r.normal(size=(COUNT, 2, 3)).astype(np.float32)
@@ -46,7 +47,9 @@ class Base(Dataset[Any]):
         return COUNT
 
 
-def made_of(value: str, root: Path) -> Any:
+def made_of(value: str, root: Path, *, alone: bool = False) -> Any:
+    if alone:
+        return dataset_of(Base, [value], root)
     image = "image = F.to_tensor(Image.open(self.files[i]).convert('RGB').resize((9, 8)))"
     return dataset_of(Base, [image, "j = random.randrange(11)", f"image, {value}"], root)
 
@@ -101,6 +104,24 @@ MADE = [
 ]
 
 
+LEFT = [
+    "self.ints",  # not a row
+    "torch.tensor(self.tensor[i])",  # torch warns
+    "self.frame[self.names].values[i]",  # not writable where pandas copies on write
+    "self.ints[i].tolist()",
+    "self.ints[i, ::-1]",  # torch raises
+    "self.frame.iloc[i, 6:1:-1].values.astype(float)",
+    "torch.tensor(self.numbers.iloc[i, ::-1].values)",
+    "torch.tensor(self.numbers[::-1].iloc[i].values)",
+    "torch.tensor(self.turned.iloc[i].values)",
+    "torch.tensor(self.turned.values[i])",
+    "self.ints[i].astype(object)",
+    "self.ints[i].sum()",
+    "torch.tensor(self.records[i]['tags'] + [0.5])",
+    "self.doubles[i].astype(np.float32, copy=False)",
+]
+
+
 @pytest.mark.parametrize("value", MADE)
 def test_a_row_beside_an_image(value: str, root: Path) -> None:
     chance = random.Random(value)
@@ -108,23 +129,20 @@ def test_a_row_beside_an_image(value: str, root: Path) -> None:
     check(Program(loader_of(dataset, batch_size=3, shuffle=chance.random() < 0.5), epochs=2, seed=chance.randrange(99)))
 
 
+@pytest.mark.parametrize("value", [each for each in [*MADE, *LEFT] if "self.frame" in each or "self.numbers" in each])
+def test_a_row_of_a_table_by_itself(value: str, root: Path) -> None:
+    chance = random.Random(value)
+    arguments = {"num_workers": chance.choice([0, 1, 3]), "shuffle": chance.random() < 0.5, "batch_size": 3}
+    native = None if value in LEFT else True
+    loader = loader_of(lambda: made_of(f"{value}, i", root, alone=True), **arguments)
+    check(Program(loader, epochs=2, seed=chance.randrange(99)), native=native)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("num_workers", [1, 3])
 def test_with_workers(num_workers: int, root: Path) -> None:
     dataset = made_of(", ".join(f"({value})" for value in MADE), root)
     check(Program(loader_of(dataset, batch_size=4, shuffle=True, num_workers=num_workers), epochs=2, seed=5))
-
-
-LEFT = [
-    "self.ints",  # not a row
-    "torch.tensor(self.tensor[i])",  # torch warns
-    "self.frame[self.names].values[i]",  # not writable where pandas copies on write
-    "self.ints[i].tolist()",
-    "self.ints[i].astype(object)",
-    "self.ints[i].sum()",
-    "torch.tensor(self.records[i]['tags'] + [0.5])",
-    "self.doubles[i].astype(np.float32, copy=False)",
-]
 
 
 @pytest.mark.parametrize("value", LEFT)
@@ -146,10 +164,11 @@ def test_what_is_not_known_is_left_to_the_code(value: str, root: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("within", [False, True])
-def test_a_change_is_seen(value: str, change: Any, within: bool, root: Path) -> None:
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_change_is_seen(value: str, change: Any, within: bool, alone: bool, root: Path) -> None:
     def steps(kind: Any) -> list[Any]:
         random.seed(3)
-        dataset = made_of(value, root)
+        dataset = made_of(f"i, {value.replace('[j]', '[i]')}" if alone else value, root, alone=alone)
         loader, seen = kind(dataset, batch_size=2), []
         try:
             for epoch in range(2):

@@ -108,7 +108,7 @@ BODIES = {
     "with Image.open(self.x[i]) as a: pass\n    return a.convert('RGB')": (
         "Image.open(self.x[index]), which is closed.convert('RGB')"
     ),
-    "with self.x as a, self.y as b: return a, b.c(i)": "tuple(self.x, self.y.c(index)), which is closed",
+    "with self.x as a, self.y as b: return a, b.c(i)": "tuple(self.x, which is closed, self.y.c(index))",
     "with self.x as a, self.y as b: return b.c(i)": "self.y.c(index) and self.x",
     "return -self.x[i]": "-self.x[index]",
     "a = self.x[i]; a += 1; return a": "(self.x[index] += 1)",

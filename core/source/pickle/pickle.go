@@ -11,8 +11,9 @@ import (
 
 // Values are nil, bool, int64, float64, string and []byte, and these.
 type (
-	Tuple []any
-	List  struct{ Items []any }
+	ByteArray []byte
+	Tuple     []any
+	List      struct{ Items []any }
 	// Dict has its items in order. One whose key comes twice is refused.
 	Dict struct {
 		Keys   []any
@@ -38,6 +39,53 @@ func (d *Dict) Get(key any) any {
 		}
 	}
 	return nil
+}
+
+// valuesMax are those that are checked, each as often as it is met.
+const valuesMax = 10000
+
+// Check fails for a value that has others within than numbers, texts, dicts, lists and tuples, and objects that isKnown allows.
+func Check(value any, isKnown func(*Object) error) error {
+	left := valuesMax
+	return check(value, isKnown, &left)
+}
+
+func check(value any, isKnown func(*Object) error, left *int) error {
+	if *left--; *left < 0 {
+		return fmt.Errorf("more than %d values", valuesMax)
+	}
+	var items []any
+	switch of := value.(type) {
+	case nil, bool, int64, float64, string:
+		return nil
+	case Tuple:
+		items = of
+	case *List:
+		items = of.Items
+	case *Dict:
+		items = of.Values
+	case *Object:
+		return isKnown(of)
+	default:
+		return fmt.Errorf("a value of another kind")
+	}
+	for _, each := range items {
+		if err := check(each, isKnown, left); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Numbers are those of a tuple of integers.
+func Numbers(value any) ([]int64, bool) {
+	items, is := value.(Tuple)
+	found := make([]int64, len(items))
+	for k := range items {
+		number, isNumber := items[k].(int64)
+		found[k], is = number, is && isNumber
+	}
+	return found, is
 }
 
 // itemsMax are the items of a dict, whose keys are compared one by one.
@@ -164,8 +212,10 @@ func (m *machine) step(op byte) {
 			fail("a text that is not UTF-8")
 		}
 		m.push(string(text))
-	case opBytes, opBytes1, opBytes8, opByteArray:
+	case opBytes, opBytes1, opBytes8:
 		m.push(m.take(m.uint(lengths[op])))
+	case opByteArray:
+		m.push(ByteArray(m.take(m.uint(lengths[op]))))
 	case opEmptyTuple:
 		m.push(Tuple{})
 	case opTuple:
@@ -223,7 +273,9 @@ func (m *machine) step(op byte) {
 	case opLongGet:
 		m.get(uint32(m.uint(4)))
 	case opFrame:
-		m.take(8)
+		if m.uint(8) > uint64(len(m.left)) {
+			fail("a frame that is longer")
+		}
 	default:
 		fail("opcode %q", op)
 	}

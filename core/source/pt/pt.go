@@ -63,8 +63,12 @@ func (f *Format) Head(ctx context.Context, file source.Container, room *[arrayfi
 		err = fmt.Errorf("protocol %d, which is not torch.save's", protocol)
 	}
 	if err == nil {
-		left := valuesMax
-		err = s.check(value, &left)
+		err = pickle.Check(value, func(of *pickle.Object) (err error) {
+			if s.tensors[of] == nil {
+				s.tensors[of], err = s.tensor(of)
+			}
+			return err
+		})
 	}
 	if err == nil {
 		value, err = f.way.Of(value)
@@ -73,7 +77,7 @@ func (f *Format) Head(ctx context.Context, file source.Container, room *[arrayfi
 		return nil, none, err
 	}
 	if object, is := value.(*pickle.Object); is {
-		t := s.tensors[object] // check has found it
+		t := s.tensors[object] // Check has found it
 		text := append(room[:0], t.dtype.name...)
 		for _, extent := range t.shape {
 			text = fmt.Appendf(text, " %d", extent)
@@ -108,41 +112,6 @@ var storages = map[string]dtype{
 	"ByteStorage": {"uint8", 1}, "BoolStorage": {"bool", 1},
 }
 
-// valuesMax are those of a file of which tensors are read here, each as often as it is met.
-const valuesMax = 10000
-
-// check fails for anything that is not of the file's kind.
-func (s saved) check(value any, left *int) error {
-	if *left--; *left < 0 {
-		return fmt.Errorf("more than %d values", valuesMax)
-	}
-	var items []any
-	switch of := value.(type) {
-	case nil, bool, int64, float64, string:
-		return nil
-	case pickle.Tuple:
-		items = of
-	case *pickle.List:
-		items = of.Items
-	case *pickle.Dict:
-		items = of.Values
-	case *pickle.Object:
-		var err error
-		if s.tensors[of] == nil {
-			s.tensors[of], err = s.tensor(of)
-		}
-		return err
-	default:
-		return fmt.Errorf("a value of another kind")
-	}
-	for _, each := range items {
-		if err := s.check(each, left); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // tensor is one that torch.save writes of a plain tensor, which has its storage for itself.
 func (s saved) tensor(of *pickle.Object) (*tensor, error) {
 	other := fmt.Errorf("something else than plain tensors")
@@ -164,8 +133,8 @@ func (s saved) tensor(of *pickle.Object) (*tensor, error) {
 	dtype, known := storages[class.Name]
 	key, isKey := storage[2].(string)
 	count, isCount := storage[4].(int64)
-	shape, isShape := numbers(arguments[2])
-	strides, isStrides := numbers(arguments[3])
+	shape, isShape := pickle.Numbers(arguments[2])
+	strides, isStrides := pickle.Numbers(arguments[3])
 	if !known || class.Module != "torch" || !isKey || !isCount || !isShape || !isStrides {
 		return nil, other
 	}
@@ -175,17 +144,6 @@ func (s saved) tensor(of *pickle.Object) (*tensor, error) {
 	}
 	begin, err := s.archive.Begin(member)
 	return &tensor{dtype, shape, begin}, err
-}
-
-// numbers are those of a tuple of integers.
-func numbers(value any) ([]int64, bool) {
-	items, is := value.(pickle.Tuple)
-	found := make([]int64, len(items))
-	for k := range items {
-		number, isNumber := items[k].(int64)
-		found[k], is = number, is && isNumber
-	}
-	return found, is
 }
 
 // countMax keeps products from running over.

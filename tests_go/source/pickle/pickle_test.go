@@ -1,12 +1,14 @@
 package pickle_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/goloader/goloader/core/source/arrayfiles"
 	"github.com/goloader/goloader/core/source/pickle"
+	"github.com/goloader/goloader/tests_go/source/sourcetest"
 )
 
 // What Python 3.11 wrote, by pickle.dumps(value, protocol).
@@ -126,6 +128,39 @@ func TestNumbers(t *testing.T) {
 	for _, other := range []any{nil, true, "1", pickle.Tuple{}} {
 		_, _, err := pickle.HeadOfNumber(other, room)
 		require.Error(t, err)
+	}
+}
+
+// What numpy 2 wrote of int16 "abcdefgh", or of its first item.
+var arrays = map[string]struct{ header, pickle string }{
+	"by protocol 3": {"int16 2 2", "\x80\x03cnumpy._core.multiarray\x0a_reconstruct\x0aq\x00cnumpy\x0andarray\x0aq\x01K\x00\x85q\x02C\x01bq\x03\x87q\x04Rq\x05(K\x01K\x02K\x02\x86q\x06cnumpy\x0adtype\x0aq\x07X\x02\x00\x00\x00i2q\x08\x89\x88\x87q\x09Rq\x0a(K\x03X\x01\x00\x00\x00<q\x0bNNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tq\x0cb\x89C\x08abcdefghq\x0dtq\x0eb."},
+	"by protocol 4": {"int16 2 2", "\x80\x04\x95\x93\x00\x00\x00\x00\x00\x00\x00\x8c\x16numpy._core.multiarray\x94\x8c\x0c_reconstruct\x94\x93\x94\x8c\x05numpy\x94\x8c\x07ndarray\x94\x93\x94K\x00\x85\x94C\x01b\x94\x87\x94R\x94(K\x01K\x02K\x02\x86\x94h\x03\x8c\x05dtype\x94\x93\x94\x8c\x02i2\x94\x89\x88\x87\x94R\x94(K\x03\x8c\x01<\x94NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00t\x94b\x89C\x08abcdefgh\x94t\x94b."},
+	"by protocol 5": {"int16 2 2", "\x80\x05\x95~\x00\x00\x00\x00\x00\x00\x00\x8c\x13numpy._core.numeric\x94\x8c\x0b_frombuffer\x94\x93\x94(\x96\x08\x00\x00\x00\x00\x00\x00\x00abcdefgh\x94\x8c\x05numpy\x94\x8c\x05dtype\x94\x93\x94\x8c\x02i2\x94\x89\x88\x87\x94R\x94(K\x03\x8c\x01<\x94NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00t\x94bK\x02K\x02\x86\x94\x8c\x01C\x94t\x94R\x94."},
+	"a number":      {"number int16", "\x80\x04\x95d\x00\x00\x00\x00\x00\x00\x00\x8c\x16numpy._core.multiarray\x94\x8c\x06scalar\x94\x93\x94\x8c\x05numpy\x94\x8c\x05dtype\x94\x93\x94\x8c\x02i2\x94\x89\x88\x87\x94R\x94(K\x03\x8c\x01<\x94NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00t\x94bC\x02ab\x94\x86\x94R\x94."},
+}
+
+func TestArrays(t *testing.T) {
+	format, err := pickle.NewArrays("")
+	require.NoError(t, err)
+	older := strings.Replace(arrays["by protocol 3"].pickle, "_core", "core", 1)
+	header, _, err := sourcetest.Array(t, format, []byte(older), 0, 2)
+	require.NoError(t, err)
+	require.Equal(t, "int16 2 2", header)
+	for name, c := range arrays {
+		header, read, err := sourcetest.Array(t, format, []byte(c.pickle), 0, 2)
+		require.NoError(t, err, name)
+		require.Equal(t, c.header, header, name)
+		require.Equal(t, "ab", string(read), name)
+		for k := range c.pickle {
+			_, _, err := sourcetest.Array(t, format, []byte(c.pickle[:k]), 0, 2)
+			require.Error(t, err, "%s, cut at %d", name, k)
+		}
+		for _, other := range [][2]string{{"i2", "i3"}, {"<", ">"}, {"reconstruct", "unconstruct"}, {"scalar", "vector"}, {"frombuffer", "fromanother"}, {"numpy._core", "mumpy._core"}, {"K\x02K\x02", "K\x02K\x01"}} {
+			if of := strings.Replace(c.pickle, other[0], other[1], 1); of != c.pickle {
+				_, _, err := sourcetest.Array(t, format, []byte(of), 0, 2)
+				require.Error(t, err, "%s, %s", name, other)
+			}
+		}
 	}
 }
 

@@ -1034,8 +1034,11 @@ class Machine:
 
     def _leave(self, manager: Expression) -> None:
         """Behind the end of a `with`, what it entered is closed, and what needs that."""
-        self.stack = [behind(value, manager) for value in self.stack]
-        self.locals = {name: behind(value, manager) for name, value in self.locals.items()}
+        made: dict[int, tuple[Expression, Expression]] = {}
+        self.stack = [behind(value, manager, made) for value in self.stack]
+        self.locals = {name: behind(value, manager, made) for name, value in self.locals.items()}
+        for before, closed in made.values():
+            self.made.replace(before, closed)
 
 
 def _returned(result: Expression | _Partly | None) -> _Partly:

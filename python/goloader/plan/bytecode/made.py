@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from .expressions import (
@@ -256,8 +257,16 @@ def with_item(made: Expression, name: Any, item: Expression) -> Expression:
     return Mapping((*made.names, name), (*made.items, item))
 
 
-def behind(value: Expression, manager: Expression) -> Expression:
-    return Closed(value) if _needs(value, manager) else value
+def behind(value: Expression, manager: Expression, made: dict[int, tuple[Expression, Expression]]) -> Expression:
+    """A value behind the end of `with manager`: closed where it needs that. Of a list, a tuple or a dict the items are;
+    it goes into `made`, as it was and as it is."""
+    if not _needs(value, manager):
+        return value
+    if not isinstance(value, Display | Mapping) or (isinstance(value, Display) and value.spread):
+        return Closed(value)
+    if id(value) not in made:
+        made[id(value)] = value, replace(value, items=tuple(behind(each, manager, made) for each in value.items))
+    return made[id(value)][1]
 
 
 def _needs(value: Expression, manager: Expression) -> bool:

@@ -18,15 +18,17 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..bytecode import Expression, UnreadableError
+from ..bytecode import Expression, UnreadableError, parts_of
 from ..rows import Array
 from .bases import Base, Numbers, fit, why_not_numbers
 from .columns import Columns
+from .frames import is_frame
 from .integers import Integers
 from .own import ERRORS, ListItems, OwnCode, length_of
 from .sequences import Listed
 from .sources import Sources
 from .tree import Indices, alike
+from .vectors import are_rows
 
 
 class Ahead:
@@ -108,6 +110,22 @@ class NumbersAhead(Ahead):
 
 
 _NUMBERS = (int, float, bool, np.int64, np.int32, np.int16, np.int8, np.uint8, np.float32, np.float64)
+
+
+class RowsAhead(Ahead):
+    """Rows of a table of pandas', as arrays, of which each is a copy."""
+
+    is_list = False
+
+    def __init__(self, own: OwnCode | ListItems, place: Expression, most: int | None = None) -> None:
+        if not any(is_frame(own.if_seen(part)) for part in parts_of(place)):
+            raise UnreadableError(f"uses {place}")
+        super().__init__(own, place, (np.ndarray,), most)
+        if not are_rows(self.values) or not self.values.flags.c_contiguous:  # type: ignore[attr-defined]
+            raise UnreadableError(f"uses {place}, of which a row is none of numbers, or in another order", place)
+        self.array, self.first = self.values, self.values[0]
+        self.piece = Rows(Array.of(self.array))
+        self.piece.in_one_piece = False
 
 
 class ArraysAhead(Ahead):

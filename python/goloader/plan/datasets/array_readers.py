@@ -4,16 +4,20 @@
     signal = np.loadtxt(os.path.join(self.root, self.names[index]), delimiter=",", skiprows=1)
     features = torch.load(f"{self.root}/{index}.pt")
     image = np.load(self.paths[index])["image"]
+    with open(self.paths[index], "rb") as file:
+        embedding = pickle.load(file)
 
 Each is called for the first file, with what the code calls it with: what that gives is what is expected of all.
 """
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Mapping
 from functools import partial
+from importlib.util import find_spec
 from types import BuiltinFunctionType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -105,23 +109,28 @@ class TensorAhead(_Read):
     """A tensor each, or a number, as torch.save writes it, by itself or beside others."""
 
     what, named = "tensor that torch.save wrote, all of its storage and in C's order", ".pt"
+    package: ClassVar = "pt"
 
     def __init__(
         self, own: OwnCode | ListItems, place: Expression, given: Mapping[str, Any], within: Within | None
     ) -> None:
-        self.format = f"pt:{way_to(within)}"
-        super().__init__(own, place, torch.load, given, within)
+        self.format = f"{self.package}:{way_to(within)}"
+        super().__init__(own, place, self.load, given, within)
+
+    @staticmethod
+    def load(path: Any, **given: Any) -> Any:
+        return torch.load(path, **given)
 
     def of(self, array: Any) -> Any:
-        return self._number(array) if self._number is not None else torch.from_numpy(array)
+        return self._made(array)
 
     def _first(self, text: str) -> Header:
-        self._number = _PYTHON_NUMBERS.get(text)
+        self._made: Callable[[Any], Any] = _PYTHON_NUMBERS.get(text, torch.from_numpy)
         return super()._first(text)
 
     def header_of(self, text: str) -> Header | None:
         if text in _PYTHON_NUMBERS:
-            return Header(text, (), "", np.dtype(_PYTHON_NUMBERS[text]))
+            return Header(text, (), "", np.dtype(text))
         dtype, *extents = text.split() or [""]
         if dtype not in NUMPY_DTYPES:
             return None
@@ -131,6 +140,31 @@ class TensorAhead(_Read):
         extents = list(map(str, header.shape))
         head = "".join(f"{each} " for each in extents[:axis])
         return header.before + head, "".join(f" {each}" for each in extents[axis + 1 :])
+
+
+class PickleAhead(TensorAhead):
+    """The same of numpy's arrays and numbers, as pickle writes them."""
+
+    what, named = "array that pickle wrote, in C's order, or has other objects beside it", "pickled"
+    package = "pickle"
+
+    @staticmethod
+    def load(path: Any, **given: Any) -> Any:
+        with open(path, "rb") as file:
+            return pickle.load(file, **given)
+
+    def _first(self, text: str) -> Header:
+        if not all(find_spec(f"numpy.{name}") for name in ("core", "_core")):  # pickles name one, or the other
+            raise UnreadableError("calls pickle.load, where numpy is one that reads its own versions' arrays only")
+        header = super()._first(text)
+        if text not in _PYTHON_NUMBERS:
+            self._made = (lambda array: array[()]) if text.startswith(_NUMBER) else np.asarray
+        return header
+
+    def header_of(self, text: str) -> Header | None:
+        number = text.removeprefix(_NUMBER)
+        found = super().header_of(number)
+        return found if number == text or found is None else Header(text, (), "", found.dtype)
 
 
 def way_to(within: Within | None) -> str:
@@ -145,7 +179,8 @@ def way_to(within: Within | None) -> str:
     return f"part:{within.key}:{within.length}"
 
 
-_PYTHON_NUMBERS: dict[str, type] = {"int": int, "float": float}
+_PYTHON_NUMBERS: dict[str, Callable[[Any], Any]] = {"int": int, "float": float}
+_NUMBER = "number "  # before the dtype of numpy's own
 
 
 class ArrayReader(NamedTuple):
@@ -155,6 +190,7 @@ class ArrayReader(NamedTuple):
     known       whether Go reads files so, by what is given for them: constants
     ahead       of a dataset's code, the path, what is given, and what is taken of the container that a file has
     keys        the types of keys that are known to be taken of such a container
+    opened      whether it takes a file that is open in place of a path
     """
 
     library: ModuleType
@@ -163,6 +199,7 @@ class ArrayReader(NamedTuple):
     known: Callable[[Mapping[str, Any]], bool]
     ahead: Callable[[Any, Expression, Mapping[str, Any], Within | None], FilesAhead]
     keys: tuple[type, ...] = ()
+    opened: bool = False
 
     @property
     def function(self) -> Any:
@@ -171,7 +208,7 @@ class ArrayReader(NamedTuple):
     def is_original(self) -> bool:
         library = self.library.__name__
         if type(self.function) is BuiltinFunctionType:
-            return str(self.function.__module__).partition(".")[0] == library
+            return str(self.function.__module__).partition(".")[0].lstrip("_") == library
         return is_original(self.function, library)
 
 
@@ -203,6 +240,11 @@ def _reads_tensor(given: Mapping[str, Any]) -> bool:
     )
 
 
+def _reads_pickle(given: Mapping[str, Any]) -> bool:
+    # Of the texts of Python 2, which pickles that Go reads do not have.
+    return given.keys() <= {"encoding"} and type(given.get("encoding", "")) is str
+
+
 _DELIMITERS = {",", ";", "|", "\t", " "}
 
 
@@ -227,5 +269,6 @@ READERS = (
     ArrayReader(np, "fromfile", ("dtype",), _reads_items, RawAhead),
     ArrayReader(np, "loadtxt", ("dtype",), _reads_lines, partial(LinesAhead, "loadtxt")),
     ArrayReader(np, "genfromtxt", ("dtype",), _reads_lines, partial(LinesAhead, "genfromtxt")),
+    ArrayReader(pickle, "load", (), _reads_pickle, PickleAhead, (str, int), opened=True),
     ArrayReader(torch, "load", ("map_location",), _reads_tensor, TensorAhead, (str, int)),
 )

@@ -117,6 +117,8 @@ def rows(frame: Any, key: Any, at: Sequence[int], *, by_place: bool = True) -> R
         raise UnreadableError(f"takes columns {key!r} of a table")
     if not set(map(str, taken.dtypes)) <= {"bool", "int64", "float64"} or not len(frame):
         raise UnreadableError("takes several columns of a table that are not all of numbers")
+    if len(at) * taken.iloc[:1].to_numpy().nbytes > vectors.BYTES_MAX:
+        raise UnreadableError("takes several columns of a table that is too large to be kept")
     # pandas makes a Series of the whole row first, of one dtype.
     first = frame.iloc[0]
     matrix = taken.iloc[list(at)].to_numpy(dtype=first.dtype if first.dtype.kind in "biuf" else object).copy()

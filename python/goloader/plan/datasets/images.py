@@ -14,7 +14,7 @@ from ...adapters.python import caught_warnings
 from ..bytecode import Attribute, Call, Display, Entered, Expression, Item, UnreadableError
 from ..originals import behind, is_original
 from . import fetched
-from .own import OwnCode
+from .own import Code, OwnCode
 from .readers import array_reader
 
 
@@ -60,7 +60,7 @@ def makes_image(called: Any) -> bool:
     return called is by_torchvision and is_original(called, "torchvision")
 
 
-def opened_path(own: OwnCode, opened: Expression) -> Expression:
+def opened_path(own: Code, opened: Expression) -> Expression:
     """The path of what is given to Image.open: itself, or that of a file which is open for reading."""
     match opened:
         case (

@@ -23,7 +23,7 @@ from .sources import FLOATS, INTS
 from .tree import alike
 
 # Bytes that are copied at most: values are kept, and torch reads the user's own.
-_BYTES_MAX = 1 << 28
+BYTES_MAX = 1 << 28
 
 _NUMBERS = "biuf"  # kinds of numpy's dtypes
 
@@ -50,8 +50,10 @@ def take(container: Any, at: Sequence[int], rest: tuple[Any, ...] = ()) -> Any:
     )
     if not plain:
         raise UnreadableError(f"gives rows of an array or a tensor of {container.dtype}")
-    if container[:1].nbytes * len(at) > _BYTES_MAX:
+    if container[:1].nbytes * len(at) > BYTES_MAX:
         raise UnreadableError(f"gives rows of an array of {container.nbytes >> 20} MiB")
+    if type(container) is np.ndarray and min(container[:1][(slice(None), *rest)].strides) < 0:
+        raise UnreadableError("gives rows that go backwards, which torch does not take")
     whole = container if at == range(len(container)) else container[list(at)]
     taken = whole[(slice(None), *rest)]
     if isinstance(taken, torch.Tensor):

@@ -37,7 +37,7 @@ from ...bytecode import (
     UnreadableError,
 )
 from ...rows import DIMENSIONS_MAX
-from ..ahead import Ahead, Laid, TextsAhead
+from ..ahead import Ahead, ArraysAhead, Laid, NumbersAhead, RowsAhead, TextsAhead
 from ..arithmetic import (
     OPERATORS,
     Arithmetic,
@@ -51,6 +51,7 @@ from ..array_readers import reader_of as array_reader_of
 from ..arrays import is_scattered
 from ..bases import Base, Numbers, like, why_not_collated
 from ..functions import converts, goes_item_by_item, makes_anew, method_of, rule_of
+from ..images import opened_path
 from ..integers import INDEX, Integers
 from ..program import INPUT, Items, Writer
 from ..putting import first_put, is_mask, put, put_chosen
@@ -148,10 +149,10 @@ class Leaf:
         """What is the same number, or array, for an index each time, if it is known ahead."""
         if not isinstance(expression, Attribute | Binary | Call | Item | Part) or not self._depends(expression):
             return None
-        makers = [self._node.worked_out, *([self._node.arrays] if isinstance(expression, Item) else [])]
-        for make in makers:
+        kinds: tuple[Callable[..., Ahead], ...] = (NumbersAhead, RowsAhead, ArraysAhead)
+        for kind in kinds if isinstance(expression, Item) else kinds[:2]:
             with suppress(UnreadableError):
-                return self._taken(make(expression), INDEX)
+                return self._taken(self._node.worked_out(kind, expression), INDEX)
         return None
 
     def _compiled(self, expression: Expression) -> Any:
@@ -482,17 +483,23 @@ class Leaf:
 
     # Values that are worked out ahead
 
-    def _read_by(self, called: Expression) -> tuple[ArrayReader, Call] | None:
-        """What reads the arrays in a file, if that is called, or entered, there."""
-        call = called.manager if isinstance(called, Entered) else called
+    def _read_by(self, called: Expression) -> tuple[ArrayReader, Expression, Call] | None:
+        """What reads the arrays in a file, and the file's path, if that is called, or entered, there."""
+        match called:
+            case Closed(value=Call(arguments=(Entered(), *_)) as call):
+                pass  # all is read by then
+            case Entered(manager=call) | call:
+                pass
         match call:
-            case Call(function=function, arguments=(path, *_)) if self._depends(path) and not isinstance(path, Entered):
+            case Call(function=function, arguments=(file, *_)) if self._depends(file):
                 reader = array_reader_of(self._node.own.means_if_seen(function))
-                return None if reader is None else (reader, call)
+                path = opened_path(self._node.own, file) if reader is not None and reader.opened else file
+                if reader is not None and (path is not file) is reader.opened and not isinstance(path, Entered):
+                    return reader, path, call
         return None
 
-    def _loaded(self, reader: ArrayReader, call: Call, within: Within | None) -> Value:
-        path, *others = call.arguments
+    def _loaded(self, reader: ArrayReader, path: Expression, call: Call, within: Within | None) -> Value:
+        others = call.arguments[1:]
         options = dict(call.options)
         name = f"{reader.library.__name__}.{reader.name}"
         if not reader.is_original():

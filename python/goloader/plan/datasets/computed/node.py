@@ -26,7 +26,7 @@ from ...bytecode import (
 from ...collation import Lists
 from ...refusal import RefusalError
 from ...structure import Structure
-from ..ahead import Ahead, ArraysAhead, Laid, NumbersAhead, TextAhead, TextsAhead
+from ..ahead import Ahead, Laid, NumbersAhead, TextAhead, TextsAhead
 from ..arithmetic import Value, kind_of
 from ..array_files import FilesAhead, Sounds, WavAhead, Within
 from ..array_readers import ArrayReader
@@ -254,7 +254,7 @@ class Computed(Node):
             if isinstance(value, Value) and value.constant and value.sample is outcome:
                 return
         with suppress(UnreadableError):
-            known = self.worked_out(condition)
+            known = self.worked_out(NumbersAhead, condition)
             if all(each is outcome for each in known.values):
                 self.domain.limit(INDEX, len(known))
                 return
@@ -328,13 +328,9 @@ class Computed(Node):
         """The sounds of files."""
         return self._worked_ahead((how, path), lambda: WavAhead(self.own, path, how))
 
-    def worked_out(self, place: Expression) -> NumbersAhead:
-        """Numbers that are worked out for each index."""
-        return self._worked_ahead((place,), lambda: NumbersAhead(self.own, place, self._most))
-
-    def arrays(self, place: Expression) -> ArraysAhead:
-        """Arrays that are found for each index."""
-        return self._worked_ahead((ArraysAhead, place), lambda: ArraysAhead(self.own, place, self._most))
+    def worked_out(self, kind: Callable[..., _AheadT], place: Expression) -> _AheadT:
+        """Numbers, rows or arrays that are worked out, or found, for each index."""
+        return self._worked_ahead((kind, place), lambda: kind(self.own, place, self._most))
 
     def _worked_ahead(self, key: tuple[Any, ...], make: Callable[[], _AheadT]) -> _AheadT:
         """What is worked out for each index, once."""
