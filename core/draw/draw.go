@@ -217,6 +217,9 @@ func (p *Program) FixedText() string {
 
 func (p *Program) fixed() []transform {
 	for i, t := range p.transforms {
+		if r, ok := t.(resize); ok && r.filter == recipe.TorchFloat {
+			return p.transforms[:i] // it leaves no bytes
+		}
 		switch t.(type) {
 		case resize, centerCrop, pad:
 		default:
@@ -284,6 +287,7 @@ var filters = map[plan.Filter]recipe.Filter{
 	plan.TorchBilinear: recipe.TorchBilinear,
 	plan.TorchBicubic:  recipe.TorchBicubic,
 	plan.TorchNearest:  recipe.TorchNearest,
+	plan.TorchFloat:    recipe.TorchFloat,
 
 	plan.OpenCVNearest: recipe.OpenCVNearest,
 	plan.OpenCVLinear:  recipe.OpenCVLinear,

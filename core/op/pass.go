@@ -122,6 +122,7 @@ var (
 			recipe.TorchBilinear == C.GL_TORCH_BILINEAR &&
 			recipe.TorchBicubic == C.GL_TORCH_BICUBIC &&
 			recipe.TorchNearest == C.GL_TORCH_NEAREST &&
+			recipe.TorchFloat == C.GL_TORCH_FLOAT &&
 			recipe.OpenCVNearest == C.GL_OPENCV_NEAREST &&
 			recipe.OpenCVLinear == C.GL_OPENCV_LINEAR &&
 			recipe.OpenCVArea == C.GL_OPENCV_AREA: "filters",

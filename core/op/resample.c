@@ -184,7 +184,7 @@ static gl_axis_kind kind_of(int32_t in, int32_t out, int32_t filter) {
 
 static int is_filter(int32_t filter) {
     return (filter >= GL_NEAREST && filter <= GL_HAMMING) || filter == GL_TORCH_BILINEAR ||
-           filter == GL_TORCH_BICUBIC || filter == GL_TORCH_NEAREST ||
+           filter == GL_TORCH_BICUBIC || filter == GL_TORCH_NEAREST || filter == GL_TORCH_FLOAT ||
            (filter >= GL_OPENCV_NEAREST && filter <= GL_OPENCV_AREA);
 }
 
@@ -207,6 +207,8 @@ int gl_resample_begin(gl_stage *stage) {
             return gl_opencv_linear_begin(stage);
         if (pass->filter == GL_OPENCV_AREA)
             return gl_opencv_area_begin(stage);
+        if (pass->filter == GL_TORCH_FLOAT)
+            return gl_torch_float_begin(stage);
     }
     stage->columns = kind_of(src.width, pass->width, pass->filter);
     stage->rows = kind_of(src.height, pass->height, pass->filter);

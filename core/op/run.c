@@ -124,6 +124,23 @@ static gl_shape shape_in_data(const gl_job *job) {
 }
 
 /* What is wrong with a job, or NULL. */
+static int resizes_numbers(const gl_pass *pass) {
+    return pass->kind == GL_RESAMPLE && pass->filter == GL_TORCH_FLOAT &&
+           (pass->width != pass->src.width || pass->height != pass->src.height);
+}
+
+/* Whether a store has what a GL_TORCH_FLOAT needs. */
+static int has_numbers(const gl_store *store) {
+    if (store->itemsize != sizeof(float) || store->tables != 3 || store->interleaved)
+        return 0;
+    for (int32_t c = 0; c < store->channels; c++) {
+        const float group = ((const float *)store->table)[256 * (2 * store->channels + c) + 2];
+        if (!(group >= 1.0f && group <= (float)(1 << 24)))
+            return 0;
+    }
+    return 1;
+}
+
 static const char *check_job(const gl_job *job) {
     gl_shape image = shape_in_data(job);
     if (!gl_is_size(image.width, image.height))
@@ -142,6 +159,9 @@ static const char *check_job(const gl_job *job) {
     const gl_store *store = job->store;
     if (store == NULL || store->channels != image.planes)
         return "the store is not for as many channels as the passes leave";
+    for (int32_t i = 0; i < job->npass; i++)
+        if (resizes_numbers(&job->pass[i]) && (i < job->npass - 1 || job->npatch > 0 || !has_numbers(store)))
+            return "numbers are resized in a pass before the last, or without tables for it";
     if (store->itemsize != 1 && store->itemsize != 2 && store->itemsize != 4 && store->itemsize != 8)
         return "no such item size";
     if (job->npatch < 0 || job->npatch > GL_PATCHES_MAX)
@@ -176,6 +196,7 @@ static int aim(const turn *t, gl_target *target) {
         target->patch_shelf = worker->patch_shelf;
         target->patches = job->npatch;
         target->sample = job->dst;
+        target->numbers = (const float *)job->store->table + 256 * job->store->channels;
         target->batch = worker->batch.data;
         target->stream = job->dst_size >= GL_STREAM_BYTES;
         return 0;

@@ -22,7 +22,8 @@ typedef struct gl_target {
     const gl_shelf *patch_shelf;
     int32_t patches;
     uint8_t *sample;
-    uint8_t *batch; /* where up to GL_BATCH rows wait to be looked up, `stride` apart */
+    const float *numbers; /* of a store's tables, those of a GL_TORCH_FLOAT */
+    uint8_t *batch;       /* where up to GL_BATCH rows wait to be looked up, `stride` apart */
     int stream;
 } gl_target;
 
@@ -99,6 +100,8 @@ GL_PASSES(GL_DECLARE)
 /* The parts of a pass that go by OpenCV's rules. */
 gl_check gl_opencv_affine_check;
 gl_begin gl_opencv_linear_begin, gl_opencv_area_begin, gl_opencv_affine_begin;
+/* And a resize of numbers, into the sample. */
+gl_begin gl_torch_float_begin;
 
 /* Whether a window has pixels and they are all in an image; whether an image of that size is possible. */
 int gl_is_inside(gl_window w, int64_t width, int64_t height);

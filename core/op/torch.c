@@ -29,7 +29,23 @@ static void plain_hue(float add, const uint8_t *const rgb[3], size_t n, uint8_t 
     gl_torch_hue_loop(add, rgb, n, out);
 }
 
-const gl_torch gl_plain_torch = {.grey = plain_grey, .blend = plain_blend, .sharpen = plain_sharpen, .hue = plain_hue};
+static void plain_sum_twice(const float *weight, int32_t from, int32_t to, const float *src, ptrdiff_t step,
+                            int columns, float *sum) {
+    gl_torch_sum_loop(weight, from, to, src, step, columns, 0, sum);
+}
+
+static void plain_sum_once(const float *weight, int32_t from, int32_t to, const float *src, ptrdiff_t step, int columns,
+                           float *sum) {
+    gl_torch_sum_loop(weight, from, to, src, step, columns, 1, sum);
+}
+
+static void plain_sum(const float *weight, int32_t count, int32_t group, const float *src, ptrdiff_t step, int32_t n,
+                      float *dst) {
+    gl_torch_sum_parts(weight, count, group, src, step, n, dst, plain_sum_twice, plain_sum_once);
+}
+
+const gl_torch gl_plain_torch = {
+    .grey = plain_grey, .blend = plain_blend, .sharpen = plain_sharpen, .hue = plain_hue, .sum = plain_sum};
 
 static void take_grey(gl_stage *stage, int32_t y, int32_t rows, const uint8_t *const plane[3], ptrdiff_t stride) {
     const gl_target *target = &stage->target;

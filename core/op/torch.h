@@ -1,5 +1,5 @@
 /* torch.h: the inner loops of what torchvision does to the colours of uint8 tensors (transforms/v2/functional/_color.py),
- * in float32 and in its order.
+ * in float32 and in its order; and of torch's resize of float32 (torch_float.c).
  *
  * torch adds a multiple (Tensor.add_ with alpha) with one rounding where it was built for processors that can, and with two
  * elsewhere: `fused` says which.  Loops are compiled for each set of instructions; the compiler must not fuse by itself. */
@@ -22,6 +22,10 @@ typedef struct gl_torch {
     void (*sharpen)(const uint8_t *from, const uint8_t *to, float rest, int fused, size_t n, uint8_t *dst);
     /* Adds to the hue, -0.5 to 0.5. */
     void (*hue)(float add, const uint8_t *const rgb[3], size_t n, uint8_t *const out[3]);
+    /* dst[i] = weight[0] * src[i] + weight[1] * src[step + i] ..., `count` products; behind the first whole groups of `group`
+     * are rounded before they are added. */
+    void (*sum)(const float *weight, int32_t count, int32_t group, const float *src, ptrdiff_t step, int32_t n,
+                float *dst);
 } gl_torch;
 
 extern const gl_torch gl_plain_torch;
@@ -34,6 +38,32 @@ GL_TORCH_LOOP float gl_torch_add(float sum, float other, float alpha, int fused)
         return __builtin_fmaf(other, alpha, sum);
     const float part = other * alpha;
     return sum + part;
+}
+
+/* Adds products [from, to) to `columns` sums. */
+GL_TORCH_LOOP void gl_torch_sum_loop(const float *weight, int32_t from, int32_t to, const float *src, ptrdiff_t step,
+                                     int columns, int fused, float *sum) {
+    for (int32_t j = from; j < to; j++)
+        for (int x = 0; x < columns; x++)
+            sum[x] = gl_torch_add(sum[x], src[j * step + x], weight[j], fused);
+}
+
+enum { GL_TORCH_CHUNK = 32 };
+
+/* gl_torch.sum by two loops, which add with two roundings and with one. */
+typedef void gl_torch_part(const float *weight, int32_t from, int32_t to, const float *src, ptrdiff_t step, int columns,
+                           float *sum);
+GL_TORCH_LOOP void gl_torch_sum_parts(const float *weight, int32_t count, int32_t group, const float *src,
+                                      ptrdiff_t step, int32_t n, float *dst, gl_torch_part *twice,
+                                      gl_torch_part *once) {
+    const int32_t grouped = 1 + (count - 1) / group * group;
+    for (int32_t at = 0; at < n; at += GL_TORCH_CHUNK) {
+        const int columns = n - at < GL_TORCH_CHUNK ? n - at : GL_TORCH_CHUNK;
+        for (int x = 0; x < columns; x++)
+            dst[at + x] = weight[0] * src[at + x];
+        twice(weight, 1, grouped, src + at, step, columns, dst + at);
+        once(weight, grouped, count, src + at, step, columns, dst + at);
+    }
 }
 
 GL_TORCH_LOOP uint8_t gl_torch_byte(float value) {

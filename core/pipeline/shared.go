@@ -71,10 +71,10 @@ func (f *family) bytes() int { return f.planes * int(f.size.Pixels()) }
 
 func (s *sample) stepsOf(steps []recipe.Step) []recipe.Step { return steps[s.steps[0]:s.steps[1]] }
 
-// alike is how many steps two recipes have in common, from the first on.
+// alike is how many steps two recipes have in common, from the first on, that leave bytes.
 func alike(a, b []recipe.Step) int {
 	n := 0
-	for n < min(len(a), len(b)) && a[n] == b[n] {
+	for n < min(len(a), len(b)) && a[n] == b[n] && a[n].Filter != recipe.TorchFloat {
 		n++
 	}
 	return n

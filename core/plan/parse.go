@@ -432,6 +432,10 @@ func tablesOf(transforms []Transform) int {
 		switch t := t.(type) {
 		case RandomErasing:
 			tables = max(tables, int(t.Table)+1)
+		case Resize:
+			if t.Filter == TorchFloat {
+				tables = max(tables, 3)
+			}
 		case RandomApply:
 			tables = max(tables, tablesOf(t.Transforms))
 		}
@@ -793,7 +797,7 @@ func fill(n node, channels int) []uint8 {
 }
 
 func filter(n node) Filter {
-	return oneOf(n, Nearest, Lanczos, Bilinear, Bicubic, Box, Hamming, TorchBilinear, TorchBicubic, TorchNearest)
+	return oneOf(n, Nearest, Lanczos, Bilinear, Bicubic, Box, Hamming, TorchBilinear, TorchBicubic, TorchNearest, TorchFloat)
 }
 
 func padMode(n node) PadMode { return oneOf(n, Constant, Edge, Reflect, Symmetric) }

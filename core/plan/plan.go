@@ -335,6 +335,7 @@ const (
 	TorchBilinear Filter = "torch_bilinear"
 	TorchBicubic  Filter = "torch_bicubic"
 	TorchNearest  Filter = "torch_nearest"
+	TorchFloat    Filter = "torch_float"
 
 	// OpenCV's, by what they are called behind INTER_.
 	OpenCVNearest Filter = "opencv_nearest"

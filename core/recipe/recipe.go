@@ -35,6 +35,7 @@ const (
 	TorchBilinear Filter = 16
 	TorchBicubic  Filter = 17
 	TorchNearest  Filter = 18
+	TorchFloat    Filter = 19 // bilinear, of the numbers that bytes become: the last step
 )
 
 // OpenCV's: INTER_NEAREST, INTER_LINEAR and INTER_AREA.
@@ -46,7 +47,7 @@ const (
 
 // Known says whether there is such a filter.
 func (f Filter) Known() bool {
-	return f <= Hamming || (f >= TorchBilinear && f <= TorchNearest) || (f >= OpenCVNearest && f <= OpenCVArea)
+	return f <= Hamming || (f >= TorchBilinear && f <= TorchFloat) || (f >= OpenCVNearest && f <= OpenCVArea)
 }
 
 // PadMode says what Pad puts around an image, as numpy.pad and torchvision name it.

@@ -47,6 +47,8 @@ FILTERS = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5:
 TENSOR_FILTERS = ("torch_bilinear", "torch_bicubic")
 # torch's own nearest neighbour, by which torchvision resizes masks that are tensors.
 TORCH_NEAREST = "torch_nearest"
+# torch's bilinear resize of the numbers that bytes have become, with antialias=True.
+TORCH_FLOAT = "torch_float"
 # Those that Pillow warps with.
 WARP_FILTERS = ("nearest", "bilinear", "bicubic")
 PADDING_MODES = ("constant", "edge", "reflect", "symmetric")
@@ -471,7 +473,7 @@ def filter_name(value: str | int) -> str:
     name = FILTERS.get(int(value)) if isinstance(value, int) else value
     if name == "nearest-exact":
         return "nearest"
-    if name is None or name not in (*FILTERS.values(), *TENSOR_FILTERS, TORCH_NEAREST):
+    if name is None or name not in (*FILTERS.values(), *TENSOR_FILTERS, TORCH_NEAREST, TORCH_FLOAT):
         raise ValueError(f"interpolation should be one of {', '.join(FILTERS.values())}, but got {value!r}")
     return name
 
@@ -479,8 +481,8 @@ def filter_name(value: str | int) -> str:
 def _resize_of(filter: str | int) -> str:
     """The behaviour of a resize by the filter of that name."""
     name = str(filter)
-    if name == TORCH_NEAREST:
-        return "torch.resize.nearest"
+    if name in (TORCH_NEAREST, TORCH_FLOAT):
+        return name.replace("torch_", "torch.resize.")
     return f"torchvision.resize.{name[6:]}" if name in TENSOR_FILTERS else f"pillow.resize.{name}"
 
 

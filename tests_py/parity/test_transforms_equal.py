@@ -5,17 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import cv2
 import pytest
 import torch
 import torchvision.transforms as T
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 from torch import nn
+from torch.utils import data
 from torchvision.datasets import ImageFolder
 from torchvision.transforms import v2
 from twins import Program, check, loader_of
 
 import goloader
+from goloader import selfcheck
 
 FILTERS = [T.InterpolationMode(name) for name in ("nearest", "bilinear", "bicubic", "box", "hamming", "lanczos")]
 EDGE = st.integers(8, 60)
@@ -200,3 +204,83 @@ def test_moves_of_any_tensor(kinds: Path, pipeline: Any, num_workers: int, seed:
     assert goloader.DataLoader(files, trace=False).explain().native
     arguments = loader_of(files, batch_size=11, shuffle=True, num_workers=num_workers)
     check(Program(arguments, epochs=1, draw=True, seed=seed))
+
+
+needs_sums = pytest.mark.skipif(not selfcheck.holds("torch.resize.float"), reason="torch adds in another order here")
+NORMALIZE = T.Normalize((0.4, 0.5, 0.6), (0.2, 0.3, 0.1))
+
+
+@st.composite
+def resized_numbers(draw: st.DrawFn) -> Any:
+    """A resize of a float tensor, with what may come before it and behind."""
+    api = draw(st.sampled_from([T, v2]))
+    floats = [[T.ToTensor()], [v2.ToImage(), v2.ToDtype(torch.float32, scale=True)]]
+    steps = [*draw(st.lists(geometry(api), max_size=1)), *draw(st.sampled_from(floats))]
+    before, behind = draw(st.sampled_from([([], [NORMALIZE]), ([NORMALIZE], []), ([NORMALIZE], [NORMALIZE]), ([], [])]))
+    moves = [api.RandomHorizontalFlip(), api.RandomVerticalFlip(), nn.Identity()]
+    moved = st.lists(st.sampled_from(moves), max_size=2)
+    size = draw(st.one_of(PAIR.map(list), EDGE, st.tuples(st.integers(2, 4), st.integers(2, 300)).map(list)))
+    least = min(size) if isinstance(size, list) else size
+    cut = draw(st.sampled_from([[], [api.CenterCrop(least), api.RandomCrop((least, 2))], [api.RandomCrop(2)]]))
+    return api.Compose([*steps, *before, *draw(moved), api.Resize(size), *cut, *draw(moved), *behind])
+
+
+@pytest.mark.slow
+@needs_sums
+@given(pipeline=resized_numbers(), num_workers=st.sampled_from([0, 0, 3]), seed=st.integers(0, 2**32))
+@settings(max_examples=60)
+def test_any_resize_of_numbers(kinds: Path, pipeline: Any, num_workers: int, seed: int) -> None:
+    files = ImageFolder(str(kinds), T.Compose([T.CenterCrop((70, 81)), pipeline]))
+    check(
+        Program(loader_of(files, batch_size=11, shuffle=True, num_workers=num_workers), epochs=1, draw=True, seed=seed)
+    )
+
+
+@needs_sums
+@pytest.mark.parametrize("num_workers", [1, 0, 3])
+@pytest.mark.parametrize("size", [(40, 50), (7, 301), 64])
+def test_a_resize_behind_to_tensor(kinds: Path, size: Any, num_workers: int) -> None:
+    cut = [T.CenterCrop(60)] if size == 64 else []
+    files = ImageFolder(str(kinds), T.Compose([T.ToTensor(), T.Resize(size), *cut, NORMALIZE]))
+    check(Program(loader_of(files, batch_size=1 if size == 64 else 5, num_workers=num_workers), epochs=1, draw=True))
+
+
+class Own(data.Dataset[Any]):
+    """Images of OpenCV's, one of which is resized as a tensor, and one only sometimes."""
+
+    def __init__(self, root: Path, transform: Any) -> None:
+        self.files, self.transform = sorted(str(path) for path in root.glob("*/*.png")), transform
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def __getitem__(self, index: int) -> Any:
+        image = cv2.imread(self.files[index])
+        grey = Image.open(self.files[index]).convert("L")
+        return self.transform(image), T.Resize((30, 31))(T.functional.to_tensor(grey)), index
+
+
+@needs_sums
+@pytest.mark.parametrize("num_workers", [1, 0, 3])
+def test_a_resize_of_numbers_in_a_class(kinds: Path, num_workers: int) -> None:
+    files = Own(kinds, T.Compose([T.ToTensor(), T.Resize((33, 20)), T.RandomHorizontalFlip(), NORMALIZE]))
+    check(Program(loader_of(files, batch_size=5, shuffle=True, num_workers=num_workers), draw=True))
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [T.Resize((9, 8)), T.Resize((30, 20))],
+        [T.Resize((1, 8))],
+        [T.Resize((9, 8), T.InterpolationMode.BICUBIC)],
+        [T.Resize((9, 8), antialias=False)],
+        [T.Resize((9, 8)), T.CenterCrop(9)],
+        [T.Resize((9, 8)), T.RandomErasing(1.0)],
+        [T.Resize((9, 8)), NORMALIZE, NORMALIZE],
+        [T.Resize((9, 8)), T.ConvertImageDtype(torch.float64)],
+    ],
+    ids=str,
+)
+def test_other_resizes_of_numbers_stay_with_torch(kinds: Path, steps: list[Any]) -> None:
+    files = ImageFolder(str(kinds), T.Compose([T.ToTensor(), *steps]))
+    check(Program(loader_of(files, batch_size=5), epochs=1), native=False)

@@ -838,10 +838,22 @@ TRANSFORMS: Table = [
         ),
     ),
     (
-        "resizes of other tensors",
-        "after `ToTensor` or `ToDtype`, and v1's of any tensor: their arithmetic is not Pillow's",
+        "resizes of float32 tensors, v1 and v2",
+        "`Resize` (bilinear, antialiased) after `ToTensor` or `ToDtype`, with moves, a smaller `CenterCrop` and one "
+        "`Normalize` behind it, where torch adds in a known order",
         lambda root: (
-            image_folder(root, v2.Compose([v1.ToTensor(), step])) for step in (v2.Resize(8), v2.RandomResizedCrop(8))
+            image_folder(
+                root, v1.Compose([v1.ToTensor(), api.Resize(8), api.CenterCrop(7), v1.Normalize((0.5,), (0.5,))])
+            )
+            for api in (v1, v2)
+        ),
+    ),
+    (
+        "other resizes of tensors",
+        "v1's of uint8, and all others after `ToTensor` or `ToDtype`: their arithmetic is not Pillow's",
+        lambda root: (
+            image_folder(root, v2.Compose([v1.ToTensor(), step]))
+            for step in (v2.Resize(8, v2.InterpolationMode.BICUBIC), v2.RandomResizedCrop(8))
         ),
     ),
 ]

@@ -98,8 +98,8 @@ REASONS = {
     ),
     "NO_TENSOR": Reason("nothing makes a tensor of the image", "add `ToTensor()`, or `ToImage()` and `ToDtype(...)`"),
     "TENSOR_GEOMETRY": Reason(
-        "a resize or border of a tensor that is not uint8, or by torchvision's v1; its arithmetic differs from "
-        "Pillow's",
+        "a resize or border of a tensor by torchvision's v1, or of one that is not uint8: of float32 only an "
+        "antialiased bilinear `Resize` is known, with at most one `Normalize` behind it",
         "put it before the step that makes a tensor",
     ),
     "TENSOR_STEPS": Reason(

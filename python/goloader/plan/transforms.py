@@ -28,7 +28,7 @@ import torch
 
 from .. import transforms as T
 from ..adapters.torch import default_device
-from ..selfcheck import libraries
+from ..selfcheck import holds, libraries, value
 from . import augments, erasing, sizes
 from .calls import calls_of
 from .look import hiding, name_of
@@ -96,6 +96,7 @@ def _lower(transform: Any, form: Form) -> Lowered:
     notes: list[str] = []
     tail: list[Any] = []
     in_order = True  # nothing moved the tensor's own items
+    resized: int | None = None  # what of the tail comes before a resize of its numbers
     settled = form.channels is not None
     begin = channels = 3 if form.channels is None else form.channels
     flat = _flat(transform)
@@ -114,16 +115,27 @@ def _lower(transform: Any, form: Form) -> Lowered:
             raise TransformRefusal(name, why, "TRANSFORM_ORDER")
         settled = True
         if tail:
-            if Does.ERASES in does and type(form) is Form:
+            if Does.ERASES in does and type(form) is Form and resized is None:
                 erased += filter(None, [read(operation, each, len(erased) + 1)])
                 tail.append(each)
                 continue
             if Does.MOVES in does:
                 if erased:
                     raise TransformRefusal(name, "it would move what RandomErasing has erased", "TRANSFORM_ORDER")
-                moved = form.step_of_tensor(operation, each, tail, channels)
+                moved: T.Geometry | None
+                if resized is not None and _is_within(each, steps[-1]):
+                    moved = read(operation, each, channels)
+                else:
+                    moved = form.step_of_tensor(operation, each, tail, channels)
+                if resizes_numbers(moved):
+                    if resized is not None or type(form) is not Form:
+                        raise TransformRefusal(
+                            name, "it resizes a target's numbers, or resized ones", "TENSOR_GEOMETRY"
+                        )
+                    resized = len(tail)
+                else:
+                    in_order = False
                 steps += [] if moved is None else [moved]
-                in_order = False
                 continue
             if Does.AUGMENTS in does and type(form) is Form and operation.api == "v2" and not erased:
                 steps += _of_tensor(operation, each, tail, channels, walk(steps, begin)[1])
@@ -153,7 +165,9 @@ def _lower(transform: Any, form: Form) -> Lowered:
         raise TransformRefusal(_name(transform), "nothing makes a tensor of the image", "NO_TENSOR")
 
     tables = [_table(each, channels, form) for each in _tails(tail)]
-    table = tables[0]
+    table, data = tables[0], b"".join(each.data for each in tables)
+    if resized is not None:
+        data += numbers_of(table, _table(tuple(tail[:resized]), channels, form), tail[resized:])
     if table.channels != channels:  # Normalize spreads a grey image over its three means
         steps.append(T.Grayscale(3))
     if len(erased) > erasing.PATCHES_MAX:
@@ -166,7 +180,7 @@ def _lower(transform: Any, form: Form) -> Lowered:
         steps=tuple(steps),
         dtype=table.dtype,
         channels=table.channels,
-        table=b"".join(each.data for each in tables),
+        table=data,
         size=size,
         names=tuple(names),
         notes=tuple(notes),
@@ -364,6 +378,15 @@ def _tensor_step(operation: Operation, each: Any, tail: list[Any], channels: int
     if isinstance(step, T.RandomCrop) and step.padding is None and not step.pad_if_needed:
         return step
     if not _is_of_bytes(tail):
+        # torch adds otherwise where one pixel comes out.
+        if (
+            isinstance(step, T.Resize)
+            and step.interpolation == "bilinear"
+            and each.antialias is True
+            and step.max_size is None
+            and min(_edges(step.size or 1)) > 1
+        ):
+            return replace(step, interpolation=T.TORCH_FLOAT)
         raise TransformRefusal(name, "it is applied to a tensor that is not uint8", "TENSOR_GEOMETRY")
     if isinstance(step, T.CenterCrop):
         return step
@@ -379,6 +402,43 @@ def _tensor_step(operation: Operation, each: Any, tail: list[Any], channels: int
     if alike and (made := sizes.of_tensor(step)) is not None:
         return made
     raise TransformRefusal(name, "its arithmetic on tensors differs from that on PIL images", "TENSOR_GEOMETRY")
+
+
+def resizes_numbers(step: T.Geometry | None) -> bool:
+    """Whether a step is a resize of what bytes have become."""
+    return isinstance(step, T.Resize) and step.interpolation == T.TORCH_FLOAT
+
+
+def _is_within(each: Any, before: T.Geometry) -> bool:
+    """Whether it is a CenterCrop that adds no border to what a resize of numbers has made."""
+    if type(each).__name__ != "CenterCrop" or not isinstance(before, T.Resize) or not resizes_numbers(before):
+        return False
+    return before.size is not None and max(_crop_size(each)) <= min(_edges(before.size))
+
+
+def _edges(size: int | Sequence[int]) -> tuple[int, ...]:
+    return T.edges(size, "size", counts=(1, 2))
+
+
+def numbers_of(whole: Table, before: Table, behind: Sequence[Any]) -> bytes:
+    """The tables of a resize of numbers (GL_TORCH_FLOAT in core/op/passes.h), behind that of the `whole` tail.
+
+    before  what comes before it, and
+    behind  what comes behind it: one Normalize, or nothing
+    """
+    names = ", ".join(map(_name, behind)) or "Resize"
+    if before.dtype != "float32" or whole.dtype != "float32" or before.channels != whole.channels:
+        why = "its numbers are resized, but are not float32 of as many channels"
+        raise TransformRefusal(names, why, "TENSOR_GEOMETRY")
+    if len(behind) > 1 or not all(type(each).__name__ == "Normalize" and _is_of_library(each) for each in behind):
+        raise TransformRefusal(names, "it comes behind a resize of numbers", "TENSOR_GEOMETRY")
+    if not holds("torch.resize.float"):
+        raise TransformRefusal(names, "torch resizes numbers by sums of another order", "TENSOR_GEOMETRY")
+    known = np.zeros((whole.channels, 256), "<f4")
+    known[:, :3] = 0, 1, value("torch.resize.float")
+    for each in behind:
+        known[:, 0], known[:, 1] = (np.asarray(numbers, np.float32) for numbers in (each.mean, each.std))
+    return before.data + known.tobytes()
 
 
 def _of_tensor(
@@ -400,12 +460,18 @@ def _is_of_bytes(tail: Sequence[Any]) -> bool:
 
 
 def step_of(
-    each: Any, channels: int, size: T.Size | None, tail: Sequence[Any], is_tensor: bool
+    each: Any,
+    channels: int,
+    size: T.Size | None,
+    tail: Sequence[Any],
+    is_tensor: bool,
+    before: T.Geometry | None = None,
 ) -> tuple[T.Geometry | None, bool]:
     """What one of torchvision's transforms does to an image of such channels and size, and whether it belongs to its
     tail (run_tail): it makes a tensor of it, or changes the tensor's numbers. Raises RefusalError.
 
-    tail  what was done behind the PIL image, if it `is_tensor` now
+    tail    what was done behind the PIL image, if it `is_tensor` now
+    before  the resize that its numbers come from
     """
     check_defaults()
     _check_intact(each)
@@ -418,6 +484,8 @@ def step_of(
         return None, False
     if is_tensor and Does.AUGMENTS in does and operation.api == "v2":
         return next(_of_tensor(operation, each, list(tail), channels, size), None), False
+    if before is not None and _is_within(each, before):
+        return read(operation, each, channels), False
     if is_tensor and Does.MOVES in does:
         return _tensor_step(operation, each, list(tail), channels), False
     if does & (Does.CONVERTS if is_tensor else Does.MAKES):

@@ -1,4 +1,4 @@
-"""Pillow's resize, plainly written: every filter, and the orders in which its two passes may come."""
+"""Resizes, plainly written: Pillow's by every filter, and the orders of its two passes; torch's of floats."""
 
 from __future__ import annotations
 
@@ -57,6 +57,32 @@ def _weights(length: int, out: int, number: int) -> NDArray[np.int64]:
             share = tap / total if total else tap
             table[place, x] = int(share * (1 << 22) + (0.5 if share >= 0 else -0.5))
     return table
+
+
+def resized_floats(values: NDArray[np.float32], out: int, group: int) -> NDArray[np.float32]:
+    """torch's bilinear resize of the last axis of float32 numbers, plainly written (core/op/torch_float.c)."""
+    single = np.float32
+    length = values.shape[-1]
+    scale = single(length) / single(out)
+    support, inverse = max(scale, single(1)), single(1.0 / float(max(scale, single(1))))
+    made = np.empty((*values.shape[:-1], out), single)
+    for place in range(out):
+        centre = single(float(scale) * (place + 0.5))
+        low = max(int(float(centre - support) + 0.5), 0)
+        high = min(int(float(centre + support) + 0.5), length)
+        at = (np.arange(low, high, dtype=single) - centre).astype(np.float64) + 0.5
+        weights = np.maximum(single(1) - np.abs((at * float(inverse)).astype(single)), single(0))
+        weights = weights / weights.cumsum(dtype=single)[-1]
+        parts = values[..., low:high]
+        total = parts[..., 0] * weights[0]
+        rounded = (high - low - 1) // group * group
+        for n in range(1, high - low):
+            if n <= rounded:
+                total = total + parts[..., n] * weights[n]
+            else:  # 48 bits of product and the sum fit a float64 closely enough
+                total = (total + parts[..., n].astype(np.float64) * float(weights[n])).astype(single)
+        made[..., place] = total
+    return made
 
 
 # Pillow's are float constants of C: 0.54f and 0.46f.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .behaviour import Behaviour, Late, digest, golden, numbers, picture
+from .resize import resized_floats
 
 torch: Any = Late("torch")
 _MODULE = "torch"
@@ -185,6 +186,36 @@ def _convolved_by_axes() -> Iterator[Any]:
         yield values.mul(255).byte()
 
 
+# How many products torch rounds before it adds them, by the vectors that it was compiled for; all, or none.
+_GROUPS = (4, 8, 16, 1, 1 << 20)
+
+
+def _resized_floats() -> int | None:
+    """Which of the groups torch's resize has; core/op/torch_float.c says what they are of."""
+    found = set(_GROUPS)
+    for width, height, out in (
+        (40, 9, 11),
+        (9, 40, 7),
+        (21, 64, 30),
+        (100, 7, 3),
+        (64, 12, 5),
+        (8, 8, 20),
+        (257, 3, 9),
+    ):
+        values = picture(width, height, 3).transpose(2, 0, 1).astype(np.float32) / np.float32(255) - np.float32(0.25)
+        sizes = (height, out), (out, width), (out, out + 4)
+        for size in sizes:
+            made = torch.nn.functional.interpolate(
+                torch.from_numpy(values).unsqueeze(0), size, mode="bilinear", align_corners=False, antialias=True
+            )
+            for group in [*found]:
+                across = resized_floats(values, size[1], group)
+                down = resized_floats(across.swapaxes(1, 2), size[0], group).swapaxes(1, 2)
+                if not np.array_equal(made[0].numpy(), down):
+                    found.discard(group)
+    return found.pop() if len(found) == 1 else None
+
+
 BEHAVIOURS = {
     "torch.generator": Behaviour(_MODULE, "generator's state", _generator),
     "torch.rand": Behaviour(_MODULE, "rand", _rand),
@@ -199,6 +230,7 @@ BEHAVIOURS = {
     "torch.sum": golden(_MODULE, "sum of floats", _sums, 2544559268),
     "torch.deviation": Behaviour(_MODULE, "standard deviation", _deviation, (False, True)),
     "torch.resize.nearest": Behaviour(_MODULE, "nearest neighbour", _nearest),
+    "torch.resize.float": Behaviour(_MODULE, "bilinear resize of floats", _resized_floats, _GROUPS),
     "torch.convolve": golden(_MODULE, "convolution of channels by themselves", _convolved, 2846933998),
     "torch.convolve.axes": golden(_MODULE, "convolution by one column or row", _convolved_by_axes, 2586706919),
 }

@@ -236,7 +236,7 @@ class Compiler:
         known: dict[Any, tuple[Table, bool]] = {}  # views are often alike
         tables = []
         for picture in self.pictures:
-            kind = picture.mode, picture.form, tuple(tuple(map(id, each)) for each in picture.tails)
+            kind = picture.mode, picture.resized, picture.form, tuple(tuple(map(id, each)) for each in picture.tails)
             if kind not in known:
                 known[kind] = table_of(self, picture)
             if known[kind][0].channels != picture.channels:
@@ -720,7 +720,7 @@ class Compiler:
         )
         mode = picture.mode if channels in (None, picture.channels) else "RGB" if channels == 3 else "L"
         return replace(picture, register=made, size=size, known=None, mode=mode, passes=picture.passes + passes,
-                       bare=None, last=None)  # fmt: skip
+                       bare=None, last=None, resize=None)  # fmt: skip
 
     def transform(self, picture: Picture, step: T.Geometry) -> Picture:
         """What one of goloader's transforms makes of an image."""
@@ -735,7 +735,7 @@ class Compiler:
 
     def one_of(self, of: Expression | str, sides: tuple[list[Any], list[Any]], one: Picture, other: Picture) -> Picture:
         """An image that is one of two, by which way of a branch was gone; `of` is the expression, or its name."""
-        kinds = [(each.file, each.mode, each.form, each.summed) for each in (one, other)]
+        kinds = [(each.file, each.mode, each.form, each.summed, each.resized) for each in (one, other)]
         few, many = sorted((one.patched, other.patched), key=len)
         tail = tail_of_both(one, other) if kinds[0] == kinds[1] and many[: len(few)] == few else None
         if tail is None:

@@ -24,6 +24,7 @@ from ...bytecode import (
 from ...refusal import RefusalError
 from ...structure import Structure
 from ...tables import Table, run_tail
+from ...transforms import numbers_of
 from .. import vectors
 from ..columns import Columns
 from ..made import Made, made_of
@@ -105,7 +106,7 @@ def _give_image(c: Compiler, picture: Picture, given: Expression) -> int:
         if not (held.of and held.writable and held.forward):
             raise UnreadableError("gives an array that goes backwards, or may not be written to", given)
         picture, c.gives_arrays = picture.then(Applied(torch.as_tensor), "tensor"), True
-    elif picture.form != "tensor":
+    elif picture.form not in ("tensor", "resized"):
         raise UnreadableError("gives images that are no tensors", given)
     c.pictures.append(c.use(picture))
     return len(c.pictures) - 1
@@ -211,12 +212,15 @@ def table_of(c: Compiler, picture: Picture) -> tuple[Table, bool]:
         if any((each.dtype, each.channels) != (table.dtype, table.channels) for each in others):
             raise UnreadableError("sets rectangles to numbers of another type")
         table.data = b"".join(each.data for each in (table, *others))
+        if picture.resized is not None:
+            done, behind = picture.tail[: picture.resized], picture.tail[picture.resized :]
+            table.data += numbers_of(table, run_tail(done, picture.channels, names, begin), behind)
         return table
 
     try:
         return run(picture.begin), False
     except RefusalError:
-        if picture.mode != "RGB":
+        if picture.mode != "RGB" or picture.resized is not None:
             raise
         return run(replace(picture, reverse=True).begin), True
 

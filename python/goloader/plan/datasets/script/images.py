@@ -22,7 +22,9 @@ from ...augments import Steps
 from ...bytecode import Call, Expression, Inner, UnreadableError
 from ...look import in_class
 from ...originals import is_original
-from ...transforms import step_of
+from ...refusal import RefusalError
+from ...tables import run_tail
+from ...transforms import resizes_numbers, step_of
 from ..pure import Pure
 from . import arrays, convolutions
 from .arrays import Row, tail
@@ -350,6 +352,17 @@ def _looked_up(function: Any, *names: str) -> Row:
     return row
 
 
+def _numbers_resized(c: Compiler, p: Picture, step: T.Resize) -> Picture:
+    """A tensor whose numbers are resized: no channels can change places behind that."""
+    try:
+        run_tail(p.tail, p.channels, "Resize", p.begin, proved=c.proved)
+    except RefusalError:
+        if p.mode != "RGB" or p.register in c.marks:
+            raise
+        p = replace(c.apply(p, [{"op": "reverse_channels"}], (), size=p.size), reverse=not p.reverse)
+    return replace(c.transform(p, step), form="resized", resized=len(p.tail), resize=step)
+
+
 def _to_pil(c: Compiler, p: Picture, function: Any) -> Picture:
     """Back to the PIL image, where the tensor's or array's numbers are its bytes."""
     if p.form == "array":
@@ -492,13 +505,18 @@ def known_transform(c: Compiler, p: Picture, transform: Any) -> Picture:
         raise UnreadableError(f"transforms a tensor by {type(transform).__name__} that was convolved")
 
     def look(c: Compiler) -> tuple[T.Geometry | None, bool, bool]:
-        step, makes = step_of(transform, p.channels, p.size, p.tail, p.form == "tensor")
+        is_tensor = p.form in ("tensor", "resized")
+        step, makes = step_of(transform, p.channels, p.size, p.tail, is_tensor, p.resize)
         return step, makes, is_in_place(transform)
 
-    step, makes, _ = look(c)
+    step, makes, in_place = look(c)
     c.looked.append(look)
+    if p.form == "resized" and (in_place or resizes_numbers(step)):
+        raise UnreadableError(f"changes a resized tensor by {type(transform).__name__}")
     if makes:
-        return c.use(p).then(transform, "tensor")
+        return c.use(p).then(transform, p.form if p.form == "resized" else "tensor")
+    if isinstance(step, T.Resize) and resizes_numbers(step):
+        return _numbers_resized(c, p.whole(), step)
     if step is None and p.mode == "P" and step_of(transform, 3, p.size, p.tail, False)[0] is not None:
         raise UnreadableError(f"changes colours of a palette by {type(transform).__name__}")
     return c.use(p) if step is None else c.transform(p, step)

@@ -31,7 +31,7 @@ class Picture:
     register  of the script
     file      whose it is, by its number among those that a sample opens
     mode      Pillow's: "RGB", "L" or "P"
-    form      what code holds: "pil" (PIL.Image), "array" (numpy), "tensor" or "summed"
+    form      what code holds: "pil" (PIL.Image), "array" (numpy), "tensor", "summed" or "resized"
     tail      functions that make that of the PIL image, one after the other
     size      (height, width), if it is the same for all
     extents   width and height as numbers, if they are known otherwise
@@ -39,6 +39,8 @@ class Picture:
     plain     it is a file's image as it is in the file
     reverse   the core's channels are in reverse order
     summed    of form "summed", a tensor that is being convolved: what is still to be done
+    resized   of form "resized", a tensor whose numbers were resized: how much of the tail comes before that
+    resize    how, if that was done last
     patched   rectangles of it were set: what is in them is made by these in place of the tail (patches.py)
     bare      the register before that
     last      the rectangle that was set last, and which of `patched` that is
@@ -55,6 +57,8 @@ class Picture:
     plain: bool = False
     reverse: bool = False
     summed: Summed | None = None
+    resized: int | None = None
+    resize: T.Resize | None = None
     patched: tuple[Tail, ...] = ()
     bare: int | None = None
     last: tuple[Any, int] | None = None
