@@ -123,7 +123,6 @@ static gl_shape shape_in_data(const gl_job *job) {
     return (gl_shape){is_one_plane ? 1 : 3, job->width, job->height};
 }
 
-/* What is wrong with a job, or NULL. */
 static int resizes_numbers(const gl_pass *pass) {
     return pass->kind == GL_RESAMPLE && pass->filter == GL_TORCH_FLOAT &&
            (pass->width != pass->src.width || pass->height != pass->src.height);
@@ -141,6 +140,7 @@ static int has_numbers(const gl_store *store) {
     return 1;
 }
 
+/* What is wrong with a job, or NULL. */
 static const char *check_job(const gl_job *job) {
     gl_shape image = shape_in_data(job);
     if (!gl_is_size(image.width, image.height))
