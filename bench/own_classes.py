@@ -108,6 +108,11 @@ def own_csv(scratch: Path) -> Dataset[Any]:
     return Table(table(scratch), TRAIN)
 
 
+@own_case("the same, made tensors before they are resized", target=2)
+def own_floats(scratch: Path) -> Dataset[Any]:
+    return Table(table(scratch), T.Compose([T.ToTensor(), T.Resize((224, 224)), T.Normalize(MEAN, STD)]))
+
+
 @own_case("the same, two views of each photo", target=3)
 def own_views(scratch: Path) -> Dataset[Any]:
     return Views(table(scratch), TRAIN)
