@@ -839,7 +839,7 @@ TRANSFORMS: Table = [
     ),
     (
         "resizes of float32 tensors, v1 and v2",
-        "`Resize` (bilinear, antialiased) after `ToTensor` or `ToDtype`, with moves, a smaller `CenterCrop` and one "
+        "`Resize` (bilinear, antialiased) after `ToTensor` or `ToDtype`, with flips, crops and one "
         "`Normalize` behind it, where torch adds in a known order",
         lambda root: (
             image_folder(

@@ -202,16 +202,21 @@ def _resized_floats() -> int | None:
         (8, 8, 20),
         (257, 3, 9),
     ):
-        values = picture(width, height, 3).transpose(2, 0, 1).astype(np.float32) / np.float32(255) - np.float32(0.25)
+        pixels = picture(width, height, 3).astype(np.float32) / np.float32(255) - np.float32(0.25)
+        interleaved = pixels.transpose(2, 0, 1)
+        values = np.ascontiguousarray(interleaved)
         sizes = (height, out), (out, width), (out, out + 4)
         for size in sizes:
-            made = torch.nn.functional.interpolate(
-                torch.from_numpy(values).unsqueeze(0), size, mode="bilinear", align_corners=False, antialias=True
-            )
+            made = [
+                torch.nn.functional.interpolate(
+                    torch.from_numpy(laid).unsqueeze(0), size, mode="bilinear", align_corners=False, antialias=True
+                )[0].numpy()
+                for laid in (values, interleaved)
+            ]
             for group in [*found]:
                 across = resized_floats(values, size[1], group)
                 down = resized_floats(across.swapaxes(1, 2), size[0], group).swapaxes(1, 2)
-                if not np.array_equal(made[0].numpy(), down):
+                if not all(np.array_equal(each, down) for each in made):
                     found.discard(group)
     return found.pop() if len(found) == 1 else None
 
