@@ -67,7 +67,7 @@ def only_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(kept, "ALL_S_MAX", -1.0)
 
 
-_passed = pytest.StashKey[bool]()
+_passed, _long = pytest.StashKey[bool](), pytest.StashKey[bool]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -83,8 +83,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--slow-until",
         type=float,
         metavar="TIME",
-        help="begin no slow test after this time, in seconds since 1970; those of long_tests.txt come first, and the "
-        "order of files is another for each time",
+        help="begin no slow test after this time, in seconds since 1970, but those of long_tests.txt; the order of "
+        "files is another for each time",
     )
     parser.addoption(
         "--seed",
@@ -142,17 +142,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             long.update(ordered[:quick])
     for item in long:
         item.add_marker(pytest.mark.slow)
+        item.stash[_long] = True
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=list(left_out))
     until = config.getoption("--slow-until")
     if until is not None:
-        items.sort(key=lambda item: (item not in long, zlib.crc32(f"{until} {item.path.name}".encode())))
+        items.sort(key=lambda item: zlib.crc32(f"{until} {item.path.name}".encode()))
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     until = item.config.getoption("--slow-until")
-    if until is not None and item.get_closest_marker("slow") is not None and time.time() > until:
+    left_out = item.get_closest_marker("slow") is not None and not item.stash.get(_long, False)
+    if until is not None and left_out and time.time() > until:
         pytest.skip("time is up")
 
 
