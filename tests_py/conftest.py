@@ -126,7 +126,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """
     variants: dict[str, list[pytest.Item]] = defaultdict(list)
     left_out: set[pytest.Item] = set()
-    long: set[pytest.Item] = set()
     share = config.getoption("--share")
     for item in items:
         if item.path.parent.name in _SLOW_FOLDERS:
@@ -138,11 +137,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in ordered[quick:]:
             item.add_marker(pytest.mark.slow)
         left_out |= {*ordered[quick:]}.difference(ordered[quick + share - 1 :: share])
-        if name.removeprefix("tests_py/") in _LONG:
-            long.update(ordered[:quick])
-    for item in long:
-        item.add_marker(pytest.mark.slow)
-        item.stash[_long] = True
+        for item in ordered[:quick] if name.removeprefix("tests_py/") in _LONG else ():
+            item.add_marker(pytest.mark.slow)
+            item.stash[_long] = True
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=list(left_out))
     until = config.getoption("--slow-until")
@@ -153,8 +150,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     until = item.config.getoption("--slow-until")
-    left_out = item.get_closest_marker("slow") is not None and not item.stash.get(_long, False)
-    if until is not None and left_out and time.time() > until:
+    may_wait = item.get_closest_marker("slow") is not None and not item.stash.get(_long, False)
+    if until is not None and may_wait and time.time() > until:
         pytest.skip("time is up")
 
 

@@ -40,15 +40,25 @@ GL_TORCH_LOOP float gl_torch_add(float sum, float other, float alpha, int fused)
     return sum + part;
 }
 
-/* Adds products [from, to) to `columns` sums. */
-GL_TORCH_LOOP void gl_torch_sum_loop(const float *weight, int32_t from, int32_t to, const float *src, ptrdiff_t step,
-                                     int columns, int fused, float *sum) {
+GL_TORCH_LOOP void gl_torch_sum_columns(const float *weight, int32_t from, int32_t to, const float *src, ptrdiff_t step,
+                                        int columns, int fused, float *sum) {
     for (int32_t j = from; j < to; j++)
         for (int x = 0; x < columns; x++)
             sum[x] = gl_torch_add(sum[x], src[j * step + x], weight[j], fused);
 }
 
 enum { GL_TORCH_CHUNK = 32 };
+
+/* Adds products [from, to) to `columns` sums; of the usual numbers of columns compilers keep the sums in registers. */
+GL_TORCH_LOOP void gl_torch_sum_loop(const float *weight, int32_t from, int32_t to, const float *src, ptrdiff_t step,
+                                     int columns, int fused, float *sum) {
+    if (columns == GL_TORCH_CHUNK)
+        gl_torch_sum_columns(weight, from, to, src, step, GL_TORCH_CHUNK, fused, sum);
+    else if (columns == GL_TORCH_CHUNK / 2)
+        gl_torch_sum_columns(weight, from, to, src, step, GL_TORCH_CHUNK / 2, fused, sum);
+    else
+        gl_torch_sum_columns(weight, from, to, src, step, columns, fused, sum);
+}
 
 /* gl_torch.sum by two loops, which add with two roundings and with one. */
 typedef void gl_torch_part(const float *weight, int32_t from, int32_t to, const float *src, ptrdiff_t step, int columns,

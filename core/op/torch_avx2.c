@@ -50,22 +50,12 @@ TWICE static void hue(float add, const uint8_t *const rgb[3], size_t n, uint8_t 
 
 TWICE static void sum_twice(const float *weight, int32_t from, int32_t to, const float *src, ptrdiff_t step,
                             int columns, float *sum) {
-    if (columns == GL_TORCH_CHUNK)
-        gl_torch_sum_loop(weight, from, to, src, step, GL_TORCH_CHUNK, 0, sum);
-    else if (columns == GL_TORCH_CHUNK / 2)
-        gl_torch_sum_loop(weight, from, to, src, step, GL_TORCH_CHUNK / 2, 0, sum);
-    else
-        gl_torch_sum_loop(weight, from, to, src, step, columns, 0, sum);
+    gl_torch_sum_loop(weight, from, to, src, step, columns, 0, sum);
 }
 
 ONCE static void sum_once(const float *weight, int32_t from, int32_t to, const float *src, ptrdiff_t step, int columns,
                           float *sum) {
-    if (columns == GL_TORCH_CHUNK)
-        gl_torch_sum_loop(weight, from, to, src, step, GL_TORCH_CHUNK, 1, sum);
-    else if (columns == GL_TORCH_CHUNK / 2)
-        gl_torch_sum_loop(weight, from, to, src, step, GL_TORCH_CHUNK / 2, 1, sum);
-    else
-        gl_torch_sum_loop(weight, from, to, src, step, columns, 1, sum);
+    gl_torch_sum_loop(weight, from, to, src, step, columns, 1, sum);
 }
 
 static void sum(const float *weight, int32_t count, int32_t group, const float *src, ptrdiff_t step, int32_t n,
