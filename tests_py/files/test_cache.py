@@ -176,6 +176,7 @@ def test_decoded_images_are_those_of_a_copy(
     assert found["ram_bytes"] <= 10**9
 
 
+@pytest.mark.usefixtures("untried")
 def test_later_epochs_read_no_image_that_go_decoded(server: Server, local: Path) -> None:  # noqa: F811
     folder = ImageFolder(url("train"), TRANSFORM, cache=CacheOptions(ram="1GB", hold="decoded"))
     loader: Any = goloader.DataLoader(folder, 4, num_workers=2)

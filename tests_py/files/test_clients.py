@@ -297,6 +297,7 @@ def test_pages_are_those_of_the_code(
     assert goloader.DataLoader(kind(None, keys), 2).explain().native == (kind is not ByRequests)
 
 
+@pytest.mark.usefixtures("untried")
 def test_go_asks_once_for_each_object(server: Server) -> None:
     loader: Any = goloader.DataLoader(ByBoto3(client(server)), 4)
     assert loader.explain().native
@@ -342,6 +343,7 @@ def test_a_client_with_wrong_keys_is_refused_as_ever(server: Server) -> None:
     check(Program(loader_of(nobody, batch_size=5), epochs=1))
 
 
+@pytest.mark.usefixtures("untried")
 def test_credentials_may_be_renewed(server: Server) -> None:
     """Go asks with those that the client has now."""
     late = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=5)

@@ -111,6 +111,7 @@ def test_readers_in_ranges_have_the_same(server: Server) -> None:
     check(Program(loader_of(by(server, labelled, reader_constructor=ranged), batch_size=4), epochs=1))
 
 
+@pytest.mark.usefixtures("untried")
 def test_go_asks_once_for_each_object(server: Server) -> None:
     loader: Any = goloader.DataLoader(by(server, labelled), 4)
     assert loader.explain().native

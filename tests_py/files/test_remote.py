@@ -106,6 +106,7 @@ def test_batches_are_those_of_the_copy(server: Server, local: Path, workers: int
         )
 
 
+@pytest.mark.usefixtures("untried")
 def test_requests_and_bytes_are_counted(server: Server, local: Path) -> None:
     folder = ImageFolder(url("train"), TRANSFORM)
     loader: Any = goloader.DataLoader(folder, 4, num_workers=2)
