@@ -69,7 +69,7 @@ def only_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def untried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No child process makes samples to compare them with Go's, where requests are counted: it would read files, too."""
+    """No child process makes samples to compare them with Go's where requests are counted: it reads files, too."""
     from goloader.doors.index import trial
 
     monkeypatch.setattr(trial, "begin", lambda *_: None)

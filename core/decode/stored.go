@@ -36,7 +36,14 @@ func IsImageIO(file []byte) bool {
 // IsWholeBytes reports whether a PNG file's samples have 8 bits or more.
 func IsWholeBytes(file []byte) bool { return isPNG(file) && len(file) > pngBits && file[pngBits] >= 8 }
 
-const pngBits = 24 // in IHDR
+// IsBytesInOrder reports whether a PNG file's samples have 8 bits each, in rows from the first to the last, and it is no
+// animation. Where that is not sure it is false.
+func IsBytesInOrder(file []byte) bool {
+	return isPNG(file) && len(file) > pngInterlace && file[pngBits] == 8 && file[pngInterlace] == 0 &&
+		!containsAny(file, "acTL")
+}
+
+const pngBits, pngInterlace = 24, 28 // in IHDR
 
 func containsAny(file []byte, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return bytes.Contains(file, []byte(name)) })

@@ -217,7 +217,7 @@ func (p *Program) FixedText() string {
 
 func (p *Program) fixed() []transform {
 	for i, t := range p.transforms {
-		if r, ok := t.(resize); ok && r.filter == recipe.TorchFloat {
+		if r, ok := t.(resize); ok && !r.filter.LeavesBytes() {
 			return p.transforms[:i] // it leaves no bytes
 		}
 		switch t.(type) {
@@ -288,6 +288,7 @@ var filters = map[plan.Filter]recipe.Filter{
 	plan.TorchBicubic:  recipe.TorchBicubic,
 	plan.TorchNearest:  recipe.TorchNearest,
 	plan.TorchFloat:    recipe.TorchFloat,
+	plan.TorchCast:     recipe.TorchCast,
 
 	plan.OpenCVNearest: recipe.OpenCVNearest,
 	plan.OpenCVLinear:  recipe.OpenCVLinear,
@@ -295,6 +296,9 @@ var filters = map[plan.Filter]recipe.Filter{
 }
 
 func filterOf(name plan.Filter) (recipe.Filter, error) {
+	if first, group, ok := name.Group(); ok {
+		return filters[first] + recipe.Filter(group), nil
+	}
 	f, ok := filters[name]
 	if !ok {
 		return 0, fmt.Errorf("unknown filter %q", name)

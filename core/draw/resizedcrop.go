@@ -37,6 +37,9 @@ func (t *randomResizedCrop) draw(dst []recipe.Step, in recipe.Size, r *Source) (
 		return dst, in, err
 	}
 	if width == 0 || height == 0 {
+		if t.filter >= recipe.TorchBilinear {
+			return dst, in, &Refused{plan.RandomResizedCrop{}.Op(), "torch resizes no empty tensor"}
+		}
 		// The central crop of an image much narrower than any ratio can round to nothing. Pillow crops that, and
 		// resizes nothing to black.
 		dst, in, err = padding{}.add(dst, in, plan.Sides{Right: 1})

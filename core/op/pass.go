@@ -123,6 +123,8 @@ var (
 			recipe.TorchBicubic == C.GL_TORCH_BICUBIC &&
 			recipe.TorchNearest == C.GL_TORCH_NEAREST &&
 			recipe.TorchFloat == C.GL_TORCH_FLOAT &&
+			recipe.TorchCast == C.GL_TORCH_CAST &&
+			recipe.TorchGroups == C.GL_TORCH_GROUPS &&
 			recipe.OpenCVNearest == C.GL_OPENCV_NEAREST &&
 			recipe.OpenCVLinear == C.GL_OPENCV_LINEAR &&
 			recipe.OpenCVArea == C.GL_OPENCV_AREA: "filters",

@@ -64,10 +64,14 @@ enum {
     GL_TORCH_BILINEAR = 16, /* torch's interpolate(..., antialias=True) of bytes */
     GL_TORCH_BICUBIC = 17,
     GL_TORCH_NEAREST = 18,  /* torch's interpolate(..., mode="nearest"), of any numbers */
-    GL_TORCH_FLOAT = 19,    /* as 16, of the float32 that bytes become */
     GL_OPENCV_NEAREST = 32, /* cv2.resize, by its flag INTER_... */
     GL_OPENCV_LINEAR = 33,
-    GL_OPENCV_AREA = 34
+    GL_OPENCV_AREA = 34,
+    /* As 16, by sums of float32: of the numbers that bytes become, and of bytes, which the sums are rounded to.  There is one
+     * for each power of two of products that torch rounds at a time (torch_float.c): GL_TORCH_FLOAT + 3 is for 8. */
+    GL_TORCH_FLOAT = 64,
+    GL_TORCH_CAST = 96,
+    GL_TORCH_GROUPS = 21
 };
 
 /* Of the matrix of a GL_AFFINE by OpenCV's rules. */
@@ -91,8 +95,8 @@ enum {
  *   GL_RESAMPLE  take `src` of the input; resize it to width x height with `filter` (none if that is src's size);
  *                keep `out` of the result; flip that.  Only what `out` needs is computed.  GL_TORCH_FLOAT is for the last
  *                pass alone, and writes to the sample: its store has a table of float32 that bytes become in place of the
- *                first, and then one whose first numbers are what is subtracted of each number at the end, by what it is
- *                divided then, and how many products torch rounds at a time (torch_float.c).
+ *                first, and then one whose first numbers are what is subtracted of each number at the end, and by what it
+ *                is divided then.
  *   GL_PAD       add left, top, right, bottom pixels (>= 0) of kind `mode`; `fill` is used by GL_CONSTANT, a byte a
  *                plane; keep `out` of the padded image; flip that.
  *   GL_GREY      L = (19595 R + 38470 G + 7471 B + 32768) >> 16 (ITU-R 601, as Pillow's convert("L")), or with mode

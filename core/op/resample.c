@@ -182,10 +182,18 @@ static gl_axis_kind kind_of(int32_t in, int32_t out, int32_t filter) {
                                                                                              : GL_AXIS_TAPS;
 }
 
+static int is_one_of(int32_t filter, int32_t first) {
+    return filter >= first && filter < first + GL_TORCH_GROUPS;
+}
+
+static int sums_floats(int32_t filter) {
+    return is_one_of(filter, GL_TORCH_FLOAT) || is_one_of(filter, GL_TORCH_CAST);
+}
+
 static int is_filter(int32_t filter) {
     return (filter >= GL_NEAREST && filter <= GL_HAMMING) || filter == GL_TORCH_BILINEAR ||
-           filter == GL_TORCH_BICUBIC || filter == GL_TORCH_NEAREST || filter == GL_TORCH_FLOAT ||
-           (filter >= GL_OPENCV_NEAREST && filter <= GL_OPENCV_AREA);
+           filter == GL_TORCH_BICUBIC || filter == GL_TORCH_NEAREST ||
+           (filter >= GL_OPENCV_NEAREST && filter <= GL_OPENCV_AREA) || sums_floats(filter);
 }
 
 const char *gl_resample_check(const gl_pass *pass, gl_shape *shape) {
@@ -207,7 +215,7 @@ int gl_resample_begin(gl_stage *stage) {
             return gl_opencv_linear_begin(stage);
         if (pass->filter == GL_OPENCV_AREA)
             return gl_opencv_area_begin(stage);
-        if (pass->filter == GL_TORCH_FLOAT)
+        if (sums_floats(pass->filter))
             return gl_torch_float_begin(stage);
     }
     stage->columns = kind_of(src.width, pass->width, pass->filter);

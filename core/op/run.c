@@ -124,20 +124,13 @@ static gl_shape shape_in_data(const gl_job *job) {
 }
 
 static int resizes_numbers(const gl_pass *pass) {
-    return pass->kind == GL_RESAMPLE && pass->filter == GL_TORCH_FLOAT &&
+    return pass->kind == GL_RESAMPLE && pass->filter >= GL_TORCH_FLOAT && pass->filter < GL_TORCH_CAST &&
            (pass->width != pass->src.width || pass->height != pass->src.height);
 }
 
 /* Whether a store has what a GL_TORCH_FLOAT needs. */
 static int has_numbers(const gl_store *store) {
-    if (store->itemsize != sizeof(float) || store->tables != 3 || store->interleaved)
-        return 0;
-    for (int32_t c = 0; c < store->channels; c++) {
-        const float group = ((const float *)store->table)[256 * (2 * store->channels + c) + 2];
-        if (!(group >= 1.0f && group <= (float)(1 << 24)))
-            return 0;
-    }
-    return 1;
+    return store->itemsize == sizeof(float) && store->tables == 3 && !store->interleaved;
 }
 
 /* What is wrong with a job, or NULL. */

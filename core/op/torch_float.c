@@ -1,10 +1,13 @@
-/* torch's antialiased bilinear resize of float32 (aten/src/ATen/native/cpu/UpSampleKernel.cpp), and the Normalize behind it:
- * the last pass over a sample whose pixels are numbers by then.
+/* torch's antialiased bilinear resize of float32 (aten/src/ATen/native/cpu/UpSampleKernel.cpp).  Either of the numbers that
+ * bytes have become, with the Normalize behind it: the last pass over a sample.  Or of bytes as torchvision's v1 does it,
+ * which rounds the sums to bytes again.
  *
  * Weights are float32, made by double where C's rules say so.  Each axis sums its products in order, from the first on.  Of
  * those behind it whole groups of as many as a vector of torch's has are rounded before they are added; the rest are added
  * with one rounding. */
 #include "torch.h"
+
+#include <string.h>
 
 #include "stage.h"
 
@@ -75,59 +78,106 @@ static int32_t cut(axis *of, int32_t n, int32_t *low) {
     return end - *low;
 }
 
-/* Where the pass keeps what: its axes, the rows across, and LANES rows of numbers that lie a pixel beside the other. */
+/* Where the pass keeps what: its axes, the rows across, one row more, and LANES rows of numbers that lie a pixel beside the
+ * other. */
 typedef struct places {
     axis columns, rows;
-    float *middle, *turned;
+    float *middle, *row, *turned;
     size_t stride; /* numbers from a row of `middle` to the next */
+    int32_t group;
 } places;
 
 static places places_of(const gl_stage *stage) {
     const gl_pass *pass = stage->pass;
     const gl_window src = pass->src, out = pass->out;
     uint8_t *room = stage->scratch->maps.data;
-    places made = {.stride = gl_round_up((size_t)out.width, GL_ALIGN / sizeof(float))};
+    const int is_of_bytes = pass->filter >= GL_TORCH_CAST;
+    places made = {.stride = gl_round_up((size_t)out.width, GL_ALIGN / sizeof(float)),
+                   .group = 1 << (pass->filter - (is_of_bytes ? GL_TORCH_CAST : GL_TORCH_FLOAT))};
     made.columns = axis_of(room, src.width, pass->width, out.x, out.width, pass->flip & GL_FLIP_HORIZONTAL);
     room += axis_bytes(src.width, pass->width, out.width);
     made.rows = axis_of(room, src.height, pass->height, out.y, out.height, pass->flip & GL_FLIP_VERTICAL);
     made.middle = (float *)stage->scratch->middle.data;
-    made.turned = made.middle + made.stride * (size_t)(src.height + 1);
+    made.row = made.middle + made.stride * (size_t)src.height;
+    made.turned = made.row + made.stride;
     return made;
+}
+
+/* The same, of a window that was cut to what is needed. */
+static places cut_places(const gl_stage *stage) {
+    places at = places_of(stage);
+    int32_t low;
+    cut(&at.columns, stage->target.width, &low);
+    cut(&at.rows, stage->target.height, &low);
+    return at;
+}
+
+/* Rows across, of a plane of bytes that stand for `numbers`. */
+static void across(const gl_stage *stage, const places *at, const float numbers[256], const uint8_t *plane,
+                   ptrdiff_t stride) {
+    for (int32_t y = 0; y < stage->want.height; y += LANES) {
+        const int32_t n = stage->want.height - y < LANES ? stage->want.height - y : LANES;
+        for (int32_t r = 0; r < n; r++) {
+            const uint8_t *row = plane + (y + r) * stride;
+            for (int32_t x = 0; x < stage->want.width; x++)
+                at->turned[x * LANES + r] = numbers[row[x]];
+        }
+        for (int32_t x = 0; x < stage->target.width; x++) {
+            float sums[LANES];
+            stage->kernels->torch->sum(at->columns.weight + (ptrdiff_t)x * at->columns.taps, at->columns.count[x],
+                                       at->group, at->turned + at->columns.first[x] * LANES, LANES, LANES, sums);
+            for (int32_t r = 0; r < n; r++)
+                at->middle[(size_t)(y + r) * at->stride + (size_t)x] = sums[r];
+        }
+    }
+}
+
+/* Row y of the result, of such rows. */
+static void down(const gl_stage *stage, const places *at, int32_t y, float *row) {
+    stage->kernels->torch->sum(at->rows.weight + (ptrdiff_t)y * at->rows.taps, at->rows.count[y], at->group,
+                               at->middle + (size_t)at->rows.first[y] * at->stride, (ptrdiff_t)at->stride,
+                               stage->target.width, row);
 }
 
 static void whole_numbers(gl_stage *stage, const uint8_t *const plane[3], ptrdiff_t stride) {
     const gl_target *target = &stage->target;
     const int32_t width = target->width, height = target->height;
-    places at = places_of(stage);
-    int32_t low;
-    cut(&at.columns, width, &low);
-    cut(&at.rows, height, &low);
+    const places at = cut_places(stage);
     for (int32_t p = 0; p < target->planes; p++) {
         const float *before = target->numbers + 256 * p, *behind = before + 256 * target->planes;
         const float mean = behind[0], deviation = behind[1];
-        const int32_t group = (int32_t)behind[2];
-        for (int32_t y = 0; y < stage->want.height; y += LANES) {
-            const int32_t n = stage->want.height - y < LANES ? stage->want.height - y : LANES;
-            for (int32_t r = 0; r < n; r++) {
-                const uint8_t *row = plane[p] + (y + r) * stride;
-                for (int32_t x = 0; x < stage->want.width; x++)
-                    at.turned[x * LANES + r] = before[row[x]];
-            }
-            for (int32_t x = 0; x < width; x++) {
-                float sums[LANES];
-                stage->kernels->torch->sum(at.columns.weight + (ptrdiff_t)x * at.columns.taps, at.columns.count[x],
-                                           group, at.turned + at.columns.first[x] * LANES, LANES, LANES, sums);
-                for (int32_t r = 0; r < n; r++)
-                    at.middle[(size_t)(y + r) * at.stride + (size_t)x] = sums[r];
-            }
-        }
+        across(stage, &at, before, plane[p], stride);
         float *dst = (float *)(void *)target->sample + (size_t)p * (size_t)height * (size_t)width;
         for (int32_t y = 0; y < height; y++, dst += width) {
-            stage->kernels->torch->sum(at.rows.weight + (ptrdiff_t)y * at.rows.taps, at.rows.count[y], group,
-                                       at.middle + (size_t)at.rows.first[y] * at.stride, (ptrdiff_t)at.stride, width,
-                                       dst);
+            down(stage, &at, y, dst);
             for (int32_t x = 0; x < width; x++)
                 dst[x] = (dst[x] - mean) / deviation;
+        }
+    }
+}
+
+/* The nearest byte, the even one of two. */
+static uint8_t byte_of(float sum) {
+    const float moved = sum + 12582912.0f; /* 3 * 2^22: its last bits count ones */
+    int32_t bits;
+    memcpy(&bits, &moved, sizeof bits);
+    return (uint8_t)bits;
+}
+
+static void whole_bytes(gl_stage *stage, const uint8_t *const plane[3], ptrdiff_t stride) {
+    const gl_target *target = &stage->target;
+    const places at = cut_places(stage);
+    float numbers[256];
+    for (int i = 0; i < 256; i++)
+        numbers[i] = (float)i;
+    for (int32_t p = 0; p < target->planes; p++) {
+        across(stage, &at, numbers, plane[p], stride);
+        for (int32_t y = 0; y < target->height; y++) {
+            uint8_t *built = gl_target_rows(target, p, y);
+            down(stage, &at, y, at.row);
+            for (int32_t x = 0; x < target->width; x++)
+                built[x] = byte_of(at.row[x]);
+            gl_target_put(target, p, y, 1, built, target->stride);
         }
     }
 }
@@ -141,7 +191,7 @@ int gl_torch_float_begin(gl_stage *stage) {
     const size_t numbers = stride * (size_t)(src.height + 1) + (size_t)src.width * LANES;
     if (gl_buffer_grow(&stage->scratch->maps, axes) != 0 ||
         gl_buffer_grow(&stage->scratch->middle, numbers * sizeof(float)) != 0 ||
-        gl_whole_begin(stage, whole_numbers) != 0)
+        gl_whole_begin(stage, pass->filter >= GL_TORCH_CAST ? whole_bytes : whole_numbers) != 0)
         return -1;
     places at = places_of(stage);
     stage->want.width = cut(&at.columns, out.width, &stage->want.x);

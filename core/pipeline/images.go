@@ -116,6 +116,12 @@ func isAsOpened(reader plan.Reader, header decode.Header, file []byte) bool {
 		return header.Format != decode.PNG && header.Format != decode.GIF
 	case plan.MatplotlibPNG:
 		return decode.IsWholeBytes(file)
+	case plan.TorchvisionAny:
+		return isAsOpened(plan.TorchvisionJPEG, header, file) || isAsOpened(plan.TorchvisionPNG, header, file)
+	case plan.TorchvisionJPEG:
+		return header.Format == decode.JPEG && (header.Mode == string(plan.Colour) || header.Mode == string(plan.Grey))
+	case plan.TorchvisionPNG:
+		return decode.IsBytesInOrder(file)
 	default:
 		return true
 	}

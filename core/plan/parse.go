@@ -16,6 +16,8 @@ const (
 	logRatioMax = 80
 	// float32(a-b) must be finite for torch to draw between them.
 	scaleMax = 1e6
+
+	groupsMax = 21 // recipe.TorchGroups
 	// angleMax is of degrees, far above any turn.
 	angleMax = 1e6
 )
@@ -433,14 +435,22 @@ func tablesOf(transforms []Transform) int {
 		case RandomErasing:
 			tables = max(tables, int(t.Table)+1)
 		case Resize:
-			if t.Filter == TorchFloat {
-				tables = max(tables, 3)
-			}
+			tables = max(tables, t.Filter.tables())
+		case RandomResizedCrop:
+			tables = max(tables, t.Filter.tables())
 		case RandomApply:
 			tables = max(tables, tablesOf(t.Transforms))
 		}
 	}
 	return tables
+}
+
+// tables is how many a resize by it needs.
+func (f Filter) tables() int {
+	if first, _, _ := f.Group(); first == TorchFloat {
+		return 3
+	}
+	return 1
 }
 
 // images reports whether samples have images, which are to be decoded and transformed.
@@ -797,7 +807,11 @@ func fill(n node, channels int) []uint8 {
 }
 
 func filter(n node) Filter {
-	return oneOf(n, Nearest, Lanczos, Bilinear, Bicubic, Box, Hamming, TorchBilinear, TorchBicubic, TorchNearest, TorchFloat)
+	f := Filter(n.text())
+	if _, _, ok := f.Group(); ok {
+		return f
+	}
+	return oneOf(n, Nearest, Lanczos, Bilinear, Bicubic, Box, Hamming, TorchBilinear, TorchBicubic, TorchNearest)
 }
 
 func padMode(n node) PadMode { return oneOf(n, Constant, Edge, Reflect, Symmetric) }

@@ -138,13 +138,14 @@ func (p scriptParser) open(n node, part Part) Open {
 	f := n.object()
 	o := Open{
 		List: int(f.get("list").int(0, int64(len(p.script.Files))-1)), Mode: oneOf(f.get("mode"), Palette, Grey, Colour),
-		Plain: f.get("plain").bool(), Reader: oneOf(f.get("reader"), ImageOpen, OpenCV, ImageIO, Matplotlib, MatplotlibPNG),
+		Plain: f.get("plain").bool(), Reader: oneOf(f.get("reader"), ImageOpen, OpenCV, ImageIO, Matplotlib, MatplotlibPNG,
+			TorchvisionAny, TorchvisionJPEG, TorchvisionPNG),
 	}
 	row := f.get("row")
 	if o.Row = p.expr(row); o.Row.Type() != Int {
 		row.fail("want an int")
 	}
-	if o.Reader != ImageOpen && (part.Image != nil || o.Mode == Palette || !o.Plain && (o.Mode == Grey || o.Reader != OpenCV)) {
+	if o.Reader != ImageOpen && (part.Image != nil || o.Mode == Palette || !o.Plain && (o.Mode == Grey || !o.Reader.converts())) {
 		n.fail("what %s does not read", o.Reader)
 	}
 	if part.Image != nil && o.Mode.Channels() != part.Image.Channels() {

@@ -3,7 +3,12 @@
 // that nothing can run differently from what was meant.
 package plan
 
-import "github.com/goloader/goloader/core/tensor"
+import (
+	"strconv"
+	"strings"
+
+	"github.com/goloader/goloader/core/tensor"
+)
 
 // Version of the JSON this package reads.
 const Version = 1
@@ -335,13 +340,32 @@ const (
 	TorchBilinear Filter = "torch_bilinear"
 	TorchBicubic  Filter = "torch_bicubic"
 	TorchNearest  Filter = "torch_nearest"
-	TorchFloat    Filter = "torch_float"
+
+	// torch's by sums of float32, of numbers and of bytes; behind each follows how many products it rounds at a time, as in
+	// "torch_float_8".
+	TorchFloat Filter = "torch_float"
+	TorchCast  Filter = "torch_cast"
 
 	// OpenCV's, by what they are called behind INTER_.
 	OpenCVNearest Filter = "opencv_nearest"
 	OpenCVLinear  Filter = "opencv_linear"
 	OpenCVArea    Filter = "opencv_area"
 )
+
+// Group takes a filter by sums of float32 apart: which of the two it is, and the logarithm of how many products torch rounds
+// at a time.
+func (f Filter) Group() (first Filter, log int, ok bool) {
+	at := strings.LastIndexByte(string(f), '_')
+	if first = f[:max(at, 0)]; first != TorchFloat && first != TorchCast {
+		return "", 0, false
+	}
+	for log = range groupsMax {
+		if string(f[at+1:]) == strconv.Itoa(1<<log) {
+			return first, log, true
+		}
+	}
+	return "", 0, false
+}
 
 // PadMode says what surrounds an image, by torchvision's name.
 type PadMode string

@@ -67,7 +67,21 @@ const (
 	ImageIO       Reader = "imageio"        // its imread, and scikit-image's
 	Matplotlib    Reader = "matplotlib"     // its imread of files that are no PNG: bytes
 	MatplotlibPNG Reader = "matplotlib_png" // and of those that are: floats, of which the table is made
+
+	// torchvision's decode_image, decode_jpeg and decode_png; by ImageReadMode.UNCHANGED they are Plain as well.
+	TorchvisionAny  Reader = "torchvision"
+	TorchvisionJPEG Reader = "torchvision_jpeg"
+	TorchvisionPNG  Reader = "torchvision_png"
 )
+
+// converts says whether it makes RGB of files of other modes.
+func (r Reader) converts() bool {
+	switch r {
+	case ImageOpen, OpenCV, TorchvisionAny, TorchvisionJPEG, TorchvisionPNG:
+		return true
+	}
+	return false
+}
 
 // Give is an image of a finished sample.
 type Give struct {

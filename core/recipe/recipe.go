@@ -35,7 +35,6 @@ const (
 	TorchBilinear Filter = 16
 	TorchBicubic  Filter = 17
 	TorchNearest  Filter = 18
-	TorchFloat    Filter = 19 // bilinear, of the numbers that bytes become: the last step
 )
 
 // OpenCV's: INTER_NEAREST, INTER_LINEAR and INTER_AREA.
@@ -45,9 +44,22 @@ const (
 	OpenCVArea    Filter = 34
 )
 
+// torch's of bytes' numbers, bilinear and antialiased by sums of float32: of the numbers that bytes become, as the last step,
+// and of bytes, which the sums are rounded to. There is one for each power of two of products that torch rounds at a time:
+// TorchFloat + 3 is for 8.
+const (
+	TorchFloat  Filter = 64
+	TorchCast   Filter = 96
+	TorchGroups        = 21
+)
+
+// LeavesBytes says whether bytes come out of a resize by it.
+func (f Filter) LeavesBytes() bool { return f < TorchFloat || f >= TorchCast }
+
 // Known says whether there is such a filter.
 func (f Filter) Known() bool {
-	return f <= Hamming || (f >= TorchBilinear && f <= TorchFloat) || (f >= OpenCVNearest && f <= OpenCVArea)
+	return f <= Hamming || (f >= TorchBilinear && f <= TorchNearest) || (f >= OpenCVNearest && f <= OpenCVArea) ||
+		(f >= TorchFloat && f < TorchFloat+TorchGroups) || (f >= TorchCast && f < TorchCast+TorchGroups)
 }
 
 // PadMode says what Pad puts around an image, as numpy.pad and torchvision name it.

@@ -47,8 +47,9 @@ FILTERS = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5:
 TENSOR_FILTERS = ("torch_bilinear", "torch_bicubic")
 # torch's own nearest neighbour, by which torchvision resizes masks that are tensors.
 TORCH_NEAREST = "torch_nearest"
-# torch's bilinear resize of the numbers that bytes have become, with antialias=True.
-TORCH_FLOAT = "torch_float"
+# torch's bilinear resize with antialias=True by sums of float32: of the numbers that bytes have become, and of bytes,
+# which the sums are rounded to. Behind each stands how many products it rounds at a time, as in "torch_float_8".
+TORCH_FLOAT, TORCH_CAST = "torch_float_", "torch_cast_"
 # Those that Pillow warps with.
 WARP_FILTERS = ("nearest", "bilinear", "bicubic")
 PADDING_MODES = ("constant", "edge", "reflect", "symmetric")
@@ -473,7 +474,7 @@ def filter_name(value: str | int) -> str:
     name = FILTERS.get(int(value)) if isinstance(value, int) else value
     if name == "nearest-exact":
         return "nearest"
-    if name is None or name not in (*FILTERS.values(), *TENSOR_FILTERS, TORCH_NEAREST, TORCH_FLOAT):
+    if name is None or (name not in (*FILTERS.values(), *TENSOR_FILTERS, TORCH_NEAREST) and not _sums_floats(name)):
         raise ValueError(f"interpolation should be one of {', '.join(FILTERS.values())}, but got {value!r}")
     return name
 
@@ -481,9 +482,15 @@ def filter_name(value: str | int) -> str:
 def _resize_of(filter: str | int) -> str:
     """The behaviour of a resize by the filter of that name."""
     name = str(filter)
-    if name in (TORCH_NEAREST, TORCH_FLOAT):
-        return name.replace("torch_", "torch.resize.")
+    if _sums_floats(name):
+        return "torch.resize.float"
+    if name == TORCH_NEAREST:
+        return "torch.resize.nearest"
     return f"torchvision.resize.{name[6:]}" if name in TENSOR_FILTERS else f"pillow.resize.{name}"
+
+
+def _sums_floats(filter: str) -> bool:
+    return filter.startswith((TORCH_FLOAT, TORCH_CAST))
 
 
 def _bounds(value: Sequence[float], name: str, least: float, most: float) -> tuple[float, float]:

@@ -301,7 +301,7 @@ func TestWhatIsNotUnderstoodIsRefusedWithItsPlace(t *testing.T) {
 			"parts[0].transforms[2].max_size: not together with height and width"},
 		{`"filter": "box"`, `"filter": "Box"`,
 			`parts[0].transforms[1].filter: want "nearest" or "lanczos" or "bilinear" or "bicubic" or ` +
-				`"box" or "hamming" or "torch_bilinear" or "torch_bicubic" or "torch_nearest" or "torch_float", got "Box"`},
+				`"box" or "hamming" or "torch_bilinear" or "torch_bicubic" or "torch_nearest", got "Box"`},
 		{`"padding": [1, 2, 3, 4]`, `"padding": [1, 2, 3, -4]`,
 			"parts[0].transforms[4].padding[3]: want an integer from 0 to 1048576, got -4"},
 		{`"pad_if_needed": true`, `"pad_if_needed": 1`,

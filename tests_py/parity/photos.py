@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import random
+import struct
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -123,3 +126,89 @@ def foreign() -> dict[str, bytes]:
 def plain(count: int, *, width: int = 40, height: int = 40) -> dict[str, bytes]:
     """Small JPEG files."""
     return {f"{n:03}.jpg": save(picture(width + n % 7, height + n % 5, n), "JPEG") for n in range(count)}
+
+
+# ---- odd files
+
+
+def _exif() -> Any:
+    made = Image.Exif()
+    made[0x0112] = 6
+    made[0x010F] = "somebody"
+    return made
+
+
+def odd() -> dict[str, bytes]:
+    """Files that the libraries read otherwise than Pillow, or that they do not read, in between others."""
+    base = picture(30, 24, 1)
+    clear = base.copy()
+    clear.putalpha(base.convert("L"))
+    jpeg, png, grey = save(base, "JPEG"), save(base, "PNG"), base.convert("L")
+    turned = save(base, "JPEG", exif=_exif())
+    others = [picture(30, 24, seed) for seed in (2, 3)]
+    deep = Image.fromarray(np.random.default_rng(0).integers(0, 65536, (24, 30)).astype(np.uint16))
+    return {
+        "grey.jpg": save(grey, "JPEG"),
+        "grey.png": save(grey, "PNG"),
+        "two bits.png": save(base.quantize(4).point(lambda v: v), "PNG", bits=2),
+        "grey of two bits.png": _bits_png(2),
+        "grey of four bits.png": _bits_png(4),
+        "palette.png": save(base.quantize(23), "PNG"),
+        "clear palette.png": save(base.quantize(23), "PNG", transparency=3),
+        "clear.png": save(clear, "PNG"),
+        "clear grey.png": save(clear.convert("LA"), "PNG"),
+        "one colour is clear.png": save(base, "PNG", transparency=(1, 2, 3)),
+        "one grey is clear.png": save(grey, "PNG", transparency=3),
+        "one bit.png": save(base.convert("1"), "PNG"),
+        "deep.png": save(deep, "PNG"),
+        "CMYK.jpg": save(base.convert("CMYK"), "JPEG"),
+        "moving.png": save(base, "PNG", save_all=True, append_images=others),
+        "moving.gif": save(base, "GIF", save_all=True, append_images=others),
+        "still.gif": save(base, "GIF"),
+        "grey.gif": save(grey, "GIF"),
+        "moving.webp": save(base, "WEBP", save_all=True, append_images=others),
+        "still.webp": save(base, "WEBP", lossless=True),
+        "turned.jpg": turned,
+        "turned.png": save(base, "PNG", exif=_exif()),
+        "turned by no order.jpg": turned.replace(b"MM\0*", b"XX\0*").replace(b"II*\0", b"XX*\0"),
+        "turned to nowhere.jpg": turned.replace(b"MM\0*\0\0\0\x08", b"MM\0*\0\0\xff\xf0").replace(
+            b"II*\0\x08\0", b"II*\0\xf0\xff"
+        ),
+        "cut.jpg": jpeg[: len(jpeg) // 2],
+        "cut.png": png[: len(png) // 2],
+        "empty.jpg": b"",
+        "text.jpg": b"this is no picture",
+        "page.tif": save(base, "TIFF"),
+        "pages.tiff": save(base, "TIFF", save_all=True, append_images=others),
+        "bitmap.bmp": save(base, "BMP"),
+        "grey.bmp": save(grey, "BMP"),
+        "a PNG.jpg": png,
+        "a JPEG.png": jpeg,
+        "a TIFF.jpg": save(base, "TIFF"),
+        "a GIF.png": save(base, "GIF"),
+        "a JPEG.tif": jpeg,
+        "a JPEG": jpeg,
+        "a JPEG.PNG": jpeg,
+        "a PNG.PNG": png,
+        "..png": png,
+        ".png": jpeg,
+        "plain.JPG": jpeg,
+        "plain.jpeg": jpeg,
+    }
+
+
+def _bits_png(bits: int) -> bytes:
+    """A grey PNG file of few bits."""
+    rows = b"".join(b"\0" + bytes(random.Random(y).randrange(256) for _ in range(30 * bits // 8)) for y in range(24))
+    head = struct.pack(">IIBBBBB", 30 * bits // 8 * 8 // bits, 24, bits, 0, 0, 0, 0)
+    chunks = ((b"IHDR", head), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body)) for name, body in chunks
+    )
+
+
+def kind_of(name: str) -> str:
+    """Pillow's format of a file by its name: what it has no ending for is JPEG."""
+    return {".png": "PNG", ".gif": "GIF", ".webp": "WEBP", ".bmp": "BMP", ".tif": "TIFF", ".tiff": "TIFF"}.get(
+        Path(name).suffix.lower(), "JPEG"
+    )

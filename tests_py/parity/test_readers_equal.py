@@ -152,91 +152,13 @@ def test_grey_files_run_in_go(tmp_path: Path, name: str, kind: str) -> None:
 # ---- odd files
 
 
-def exif(**tags: Any) -> Any:
-    made = Image.Exif()
-    made[0x0112] = 6
-    made[0x010F] = "somebody"
-    return made
-
-
-def odd() -> dict[str, bytes]:
-    """Files that the libraries read otherwise than Pillow, or that they do not read, in between others."""
-    base = photos.picture(30, 24, 1)
-    clear = base.copy()
-    clear.putalpha(base.convert("L"))
-    jpeg, png, grey = photos.save(base, "JPEG"), photos.save(base, "PNG"), base.convert("L")
-    turned = photos.save(base, "JPEG", exif=exif())
-    others = [photos.picture(30, 24, seed) for seed in (2, 3)]
-    deep = Image.fromarray(np.random.default_rng(0).integers(0, 65536, (24, 30)).astype(np.uint16))
-    return {
-        "grey.jpg": photos.save(grey, "JPEG"),
-        "grey.png": photos.save(grey, "PNG"),
-        "two bits.png": photos.save(base.quantize(4).point(lambda v: v), "PNG", bits=2),
-        "grey of two bits.png": bits_png(2),
-        "grey of four bits.png": bits_png(4),
-        "palette.png": photos.save(base.quantize(23), "PNG"),
-        "clear palette.png": photos.save(base.quantize(23), "PNG", transparency=3),
-        "clear.png": photos.save(clear, "PNG"),
-        "clear grey.png": photos.save(clear.convert("LA"), "PNG"),
-        "one colour is clear.png": photos.save(base, "PNG", transparency=(1, 2, 3)),
-        "one grey is clear.png": photos.save(grey, "PNG", transparency=3),
-        "one bit.png": photos.save(base.convert("1"), "PNG"),
-        "deep.png": photos.save(deep, "PNG"),
-        "CMYK.jpg": photos.save(base.convert("CMYK"), "JPEG"),
-        "moving.png": photos.save(base, "PNG", save_all=True, append_images=others),
-        "moving.gif": photos.save(base, "GIF", save_all=True, append_images=others),
-        "still.gif": photos.save(base, "GIF"),
-        "grey.gif": photos.save(grey, "GIF"),
-        "moving.webp": photos.save(base, "WEBP", save_all=True, append_images=others),
-        "still.webp": photos.save(base, "WEBP", lossless=True),
-        "turned.jpg": turned,
-        "turned.png": photos.save(base, "PNG", exif=exif()),
-        "turned by no order.jpg": turned.replace(b"MM\0*", b"XX\0*").replace(b"II*\0", b"XX*\0"),
-        "turned to nowhere.jpg": turned.replace(b"MM\0*\0\0\0\x08", b"MM\0*\0\0\xff\xf0").replace(
-            b"II*\0\x08\0", b"II*\0\xf0\xff"
-        ),
-        "cut.jpg": jpeg[: len(jpeg) // 2],
-        "cut.png": png[: len(png) // 2],
-        "empty.jpg": b"",
-        "text.jpg": b"this is no picture",
-        "page.tif": photos.save(base, "TIFF"),
-        "pages.tiff": photos.save(base, "TIFF", save_all=True, append_images=others),
-        "bitmap.bmp": photos.save(base, "BMP"),
-        "grey.bmp": photos.save(grey, "BMP"),
-        "a PNG.jpg": png,
-        "a JPEG.png": jpeg,
-        "a TIFF.jpg": photos.save(base, "TIFF"),
-        "a GIF.png": photos.save(base, "GIF"),
-        "a JPEG.tif": jpeg,
-        "a JPEG": jpeg,
-        "a JPEG.PNG": jpeg,
-        "a PNG.PNG": png,
-        "..png": png,
-        ".png": jpeg,
-        "plain.JPG": jpeg,
-        "plain.jpeg": jpeg,
-    }
-
-
-def bits_png(bits: int) -> bytes:
-    """A grey PNG file of few bits."""
-    import struct
-
-    rows = b"".join(b"\0" + bytes(random.Random(y).randrange(256) for _ in range(30 * bits // 8)) for y in range(24))
-    head = struct.pack(">IIBBBBB", 30 * bits // 8 * 8 // bits, 24, bits, 0, 0, 0, 0)
-    chunks = ((b"IHDR", head), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))
-    return b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body)) for name, body in chunks
-    )
-
-
-ODD = odd()
+ODD = photos.odd()
 
 
 @pytest.mark.parametrize("reader", READERS.values())
 @pytest.mark.parametrize("name", ODD)
 def test_odd_files_are_as_the_library_reads_them(tmp_path: Path, reader: str, name: str) -> None:
-    good = {f"{n}{Path(name).suffix}": photos.save(photos.picture(30, 24, n), _kind(name)) for n in range(3)}
+    good = {f"{n}{Path(name).suffix}": photos.save(photos.picture(30, 24, n), photos.kind_of(name)) for n in range(3)}
     photos.lay(tmp_path, good | {name: ODD[name]})
     paths = [str(tmp_path / each) for each in (*good, name)]
     random.Random(name).shuffle(paths)
@@ -244,12 +166,6 @@ def test_odd_files_are_as_the_library_reads_them(tmp_path: Path, reader: str, na
         made = class_of(reader, "T.ToTensor()(a), self.names[i]")(paths)
         program = Program(loader_of(made, batch_size=size), epochs=1)
         compare(run(goloader.DataLoader, program), run(data.DataLoader, program))
-
-
-def _kind(name: str) -> str:
-    return {".png": "PNG", ".gif": "GIF", ".webp": "WEBP", ".bmp": "BMP", ".tif": "TIFF", ".tiff": "TIFF"}.get(
-        Path(name).suffix.lower(), "JPEG"
-    )
 
 
 ELSEWHERE = ("missing.jpg", "~/missing.jpg", "file:///missing.jpg", "http://127.0.0.1:9/x.jpg", "imageio:none.png", "")

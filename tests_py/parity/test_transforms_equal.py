@@ -8,6 +8,7 @@ from typing import Any
 import cv2
 import pytest
 import torch
+import torchvision
 import torchvision.transforms as T
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -222,7 +223,23 @@ def resized_numbers(draw: st.DrawFn) -> Any:
     size = draw(st.one_of(PAIR.map(list), EDGE, st.tuples(st.integers(2, 4), st.integers(2, 300)).map(list)))
     least = min(size) if isinstance(size, list) else size
     cut = draw(st.sampled_from([[], [api.CenterCrop(least), api.RandomCrop((least, 2))], [api.RandomCrop(2)]]))
-    return api.Compose([*steps, *before, *draw(moved), api.Resize(size), *cut, *draw(moved), *behind])
+    resize = draw(st.sampled_from([api.Resize(size), api.RandomResizedCrop(size, (0.01, 1.0), (0.1, 10.0))]))
+    return api.Compose([*steps, *before, *draw(moved), resize, *cut, *draw(moved), *behind])
+
+
+@st.composite
+def resized_bytes(draw: st.DrawFn) -> Any:
+    """Resizes of a uint8 tensor by v1, with what may come before them and behind."""
+    size = st.one_of(PAIR, EDGE, st.tuples(st.integers(2, 4), st.integers(2, 300))).map(
+        lambda each: list(each) if isinstance(each, tuple) else each
+    )
+    resize = st.one_of(
+        st.builds(T.Resize, size), st.builds(T.RandomResizedCrop, size, st.just((0.01, 1.0)), st.just((0.1, 10.0)))
+    )
+    moved = st.lists(st.sampled_from([T.RandomHorizontalFlip(), T.RandomVerticalFlip(), T.RandomCrop(2)]), max_size=1)
+    tail = draw(st.sampled_from([[], [T.ConvertImageDtype(torch.float32), NORMALIZE]]))
+    made = draw(st.sampled_from([T.PILToTensor(), v2.PILToTensor()]))
+    return T.Compose([made, *draw(moved), draw(resize), *draw(moved), draw(resize), T.Resize((24, 29)), *tail])
 
 
 @pytest.mark.slow
@@ -234,6 +251,16 @@ def test_any_resize_of_numbers(kinds: Path, pipeline: Any, num_workers: int, see
     check(
         Program(loader_of(files, batch_size=11, shuffle=True, num_workers=num_workers), epochs=1, draw=True, seed=seed)
     )
+
+
+@pytest.mark.slow
+@needs_sums
+@given(pipeline=resized_bytes(), num_workers=st.sampled_from([0, 0, 3]), seed=st.integers(0, 2**32))
+@settings(max_examples=40)
+def test_any_resize_of_bytes_by_v1(kinds: Path, pipeline: Any, num_workers: int, seed: int) -> None:
+    files = ImageFolder(str(kinds), pipeline)
+    arguments = loader_of(files, batch_size=11, shuffle=True, num_workers=num_workers)
+    check(Program(arguments, epochs=1, draw=True, seed=seed))
 
 
 @needs_sums
@@ -258,6 +285,28 @@ class Own(data.Dataset[Any]):
         image = cv2.imread(self.files[index])
         grey = Image.open(self.files[index]).convert("L")
         return self.transform(image), T.Resize((30, 31))(T.functional.to_tensor(grey)), index
+
+
+class Tutorial(data.Dataset[Any]):
+    """As PyTorch's tutorial has it: images of torchvision's, whose bytes v1 resizes."""
+
+    def __init__(self, root: Path, transform: Any = None) -> None:
+        self.files, self.transform = sorted(str(path) for path in root.glob("*/*.png")), transform
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def __getitem__(self, index: int) -> Any:
+        image = torchvision.io.read_image(self.files[index], torchvision.io.ImageReadMode.RGB)
+        small = T.functional.resize(image, [20, 31])
+        return (image if self.transform is None else self.transform(image)), small / 255, index
+
+
+@needs_sums
+@pytest.mark.parametrize("num_workers", [1, 0, 3])
+def test_a_resize_of_bytes_in_a_class(kinds: Path, num_workers: int) -> None:
+    files = Tutorial(kinds, T.Compose([T.Resize((33, 20)), T.RandomHorizontalFlip(), T.ConvertImageDtype(torch.float)]))
+    check(Program(loader_of(files, batch_size=5, shuffle=True, num_workers=num_workers), draw=True))
 
 
 @needs_sums

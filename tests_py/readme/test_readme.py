@@ -839,21 +839,29 @@ TRANSFORMS: Table = [
     ),
     (
         "resizes of float32 tensors, v1 and v2",
-        "`Resize` (bilinear, antialiased) after `ToTensor` or `ToDtype`, with flips, crops and one "
-        "`Normalize` behind it, where torch adds in a known order",
+        "`Resize` and `RandomResizedCrop` (bilinear, antialiased) after `ToTensor` or `ToDtype`, with flips, crops and "
+        "one `Normalize` behind it, where torch adds in a known order",
         lambda root: (
-            image_folder(
-                root, v1.Compose([v1.ToTensor(), api.Resize(8), api.CenterCrop(7), v1.Normalize((0.5,), (0.5,))])
-            )
+            image_folder(root, v1.Compose([v1.ToTensor(), step, api.CenterCrop(7), v1.Normalize((0.5,), (0.5,))]))
             for api in (v1, v2)
+            for step in (api.Resize(8), api.RandomResizedCrop(8))
+        ),
+    ),
+    (
+        "resizes of uint8 tensors, v1",
+        "`Resize` and `RandomResizedCrop` (bilinear, antialiased) after `PILToTensor`, where torch adds in a known "
+        "order",
+        lambda root: (
+            image_folder(root, v1.Compose([v1.PILToTensor(), step])) for step in (v1.Resize(8), v1.RandomResizedCrop(8))
         ),
     ),
     (
         "other resizes of tensors",
-        "v1's of uint8, and all others after `ToTensor` or `ToDtype`: their arithmetic is not Pillow's",
+        "v1's of uint8, and all after `ToTensor` or `ToDtype`, by other filters or with a `max_size`: their "
+        "arithmetic is not Pillow's",
         lambda root: (
             image_folder(root, v2.Compose([v1.ToTensor(), step]))
-            for step in (v2.Resize(8, v2.InterpolationMode.BICUBIC), v2.RandomResizedCrop(8))
+            for step in (v2.Resize(8, v2.InterpolationMode.BICUBIC), v2.RandomResizedCrop(8, antialias=False))
         ),
     ),
 ]

@@ -21,14 +21,14 @@ from collections.abc import Callable, Container, Hashable, Iterable, Iterator, M
 from dataclasses import replace
 from enum import Flag, auto
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 import torch
 
 from .. import transforms as T
 from ..adapters.torch import default_device
-from ..selfcheck import holds, libraries, value
+from ..selfcheck import libraries, value
 from . import augments, erasing, sizes
 from .calls import calls_of
 from .look import hiding, name_of
@@ -67,7 +67,7 @@ class Form:
 
     def step_of_tensor(self, operation: Operation, each: Any, tail: list[Any], channels: int) -> T.Geometry | None:
         """The same behind `tail`, which has made a tensor of it."""
-        return _tensor_step(operation, each, tail, channels)
+        return _tensor_step(operation, each, channels, of_bytes=_is_of_bytes(tail))
 
     def table(self, tail: Sequence[Any], channels: int, names: str, key: str) -> Table:
         """What functions make of every byte of an image. Raises RefusalError."""
@@ -138,7 +138,7 @@ def _lower(transform: Any, form: Form) -> Lowered:
                 steps += [] if moved is None else [moved]
                 continue
             if Does.AUGMENTS in does and type(form) is Form and operation.api == "v2" and not erased:
-                steps += _of_tensor(operation, each, tail, channels, walk(steps, begin)[1])
+                steps += _of_tensor(operation, each, channels, walk(steps, begin)[1], of_bytes=_is_of_bytes(tail))
                 in_order = False
                 continue
             if Does.CONVERTS not in does:
@@ -368,7 +368,7 @@ def read(operation: Operation, each: Any, channels: int, size: T.Size | None = N
         raise TransformRefusal(_name(each), str(error), "TRANSFORM_ARGUMENT") from None
 
 
-def _tensor_step(operation: Operation, each: Any, tail: list[Any], channels: int) -> T.Geometry | None:
+def _tensor_step(operation: Operation, each: Any, channels: int, *, of_bytes: bool) -> T.Geometry | None:
     """Geometry of a tensor: as of a PIL image where pixels only move; a resize has torch's weights."""
     name = _name(each)
     step = read(operation, each, channels)
@@ -377,21 +377,16 @@ def _tensor_step(operation: Operation, each: Any, tail: list[Any], channels: int
         return step
     if isinstance(step, T.RandomCrop) and step.padding is None and not step.pad_if_needed:
         return step
-    if not _is_of_bytes(tail):
-        # torch adds otherwise where one pixel comes out.
-        if (
-            isinstance(step, T.Resize)
-            and step.interpolation == "bilinear"
-            and each.antialias is True
-            and step.max_size is None
-            and min(_edges(step.size or 1)) > 1
-        ):
-            return replace(step, interpolation=T.TORCH_FLOAT)
+    if not of_bytes:
+        if _is_of_sums(step, each):
+            return replace(step, interpolation=_of_floats(name, T.TORCH_FLOAT))
         raise TransformRefusal(name, "it is applied to a tensor that is not uint8", "TENSOR_GEOMETRY")
     if isinstance(step, T.CenterCrop):
         return step
     if isinstance(step, T.RandomCrop | T.Pad) and operation.api == "v2" and _borders_alike(each):
         return step
+    if _is_of_sums(step, each) and operation.api == "v1":
+        return replace(step, interpolation=_of_floats(name, T.TORCH_CAST))
     if isinstance(step, T.Resize | T.RandomResizedCrop) and operation.api == "v2":
         # torch fails where one pixel comes out.
         alike = each.antialias is True and 1 not in T.edges(each.size or 2, "size", counts=(1, 2))
@@ -404,14 +399,36 @@ def _tensor_step(operation: Operation, each: Any, tail: list[Any], channels: int
     raise TransformRefusal(name, "its arithmetic on tensors differs from that on PIL images", "TENSOR_GEOMETRY")
 
 
-def resizes_numbers(step: T.Geometry | None) -> bool:
+Resized = T.Resize | T.RandomResizedCrop
+
+
+def _is_of_sums(step: T.Geometry, each: Any) -> TypeGuard[Resized]:
+    """Whether torch resizes by sums of float32 that are known: it adds otherwise where one pixel comes out."""
+    return (
+        isinstance(step, T.Resize | T.RandomResizedCrop)
+        and step.interpolation == "bilinear"
+        and each.antialias is True
+        and getattr(step, "max_size", None) is None
+        and min(_edges(step.size or 1)) > 1
+    )
+
+
+def _of_floats(name: str, filter_name: str) -> str:
+    """The filter with how many products torch rounds at a time here."""
+    group = value("torch.resize.float")
+    if group is None:
+        raise TransformRefusal(name, "torch resizes numbers by sums of another order", "TENSOR_GEOMETRY")
+    return f"{filter_name}{group}"
+
+
+def resizes_numbers(step: T.Geometry | None) -> TypeGuard[Resized]:
     """Whether a step is a resize of what bytes have become."""
-    return isinstance(step, T.Resize) and step.interpolation == T.TORCH_FLOAT
+    return isinstance(step, T.Resize | T.RandomResizedCrop) and str(step.interpolation).startswith(T.TORCH_FLOAT)
 
 
 def _is_within(each: Any, before: T.Geometry) -> bool:
     """Whether it is a CenterCrop that adds no border to what a resize of numbers has made."""
-    if type(each).__name__ != "CenterCrop" or not isinstance(before, T.Resize) or not resizes_numbers(before):
+    if type(each).__name__ != "CenterCrop" or not resizes_numbers(before):
         return False
     return before.size is not None and max(_crop_size(each)) <= min(_edges(before.size))
 
@@ -432,21 +449,19 @@ def numbers_of(whole: Table, before: Table, behind: Sequence[Any]) -> bytes:
         raise TransformRefusal(names, why, "TENSOR_GEOMETRY")
     if len(behind) > 1 or not all(type(each).__name__ == "Normalize" and _is_of_library(each) for each in behind):
         raise TransformRefusal(names, "it comes behind a resize of numbers", "TENSOR_GEOMETRY")
-    if not holds("torch.resize.float"):
-        raise TransformRefusal(names, "torch resizes numbers by sums of another order", "TENSOR_GEOMETRY")
     known = np.zeros((whole.channels, 256), "<f4")
-    known[:, :3] = 0, 1, value("torch.resize.float")
+    known[:, 1] = 1
     for each in behind:
         known[:, 0], known[:, 1] = (np.asarray(numbers, np.float32) for numbers in (each.mean, each.std))
     return before.data + known.tobytes()
 
 
 def _of_tensor(
-    operation: Operation, each: Any, tail: list[Any], channels: int, size: T.Size | None
+    operation: Operation, each: Any, channels: int, size: T.Size | None, *, of_bytes: bool
 ) -> Iterator[T.Geometry]:
     """Colours of a tensor."""
     step = read(operation, each, channels, size)
-    if not _is_of_bytes(tail):
+    if not of_bytes:
         raise TransformRefusal(_name(each), "it is applied to a tensor that is not uint8", "TENSOR_GEOMETRY")
     if step is not None:
         try:
@@ -463,16 +478,16 @@ def step_of(
     each: Any,
     channels: int,
     size: T.Size | None,
-    tail: Sequence[Any],
-    is_tensor: bool,
+    of_bytes: bool | None,
     before: T.Geometry | None = None,
 ) -> tuple[T.Geometry | None, bool]:
     """What one of torchvision's transforms does to an image of such channels and size, and whether it belongs to its
     tail (run_tail): it makes a tensor of it, or changes the tensor's numbers. Raises RefusalError.
 
-    tail    what was done behind the PIL image, if it `is_tensor` now
-    before  the resize that its numbers come from
+    of_bytes  None for a PIL image; of a tensor whether its numbers are the image's bytes
+    before    the resize that its numbers come from
     """
+    is_tensor = of_bytes is not None
     check_defaults()
     _check_intact(each)
     _check_calls(each)
@@ -483,11 +498,11 @@ def step_of(
     if Does.NOTHING in does or (Does.LEAVES in does and not is_tensor):
         return None, False
     if is_tensor and Does.AUGMENTS in does and operation.api == "v2":
-        return next(_of_tensor(operation, each, list(tail), channels, size), None), False
+        return next(_of_tensor(operation, each, channels, size, of_bytes=bool(of_bytes)), None), False
     if before is not None and _is_within(each, before):
         return read(operation, each, channels), False
     if is_tensor and Does.MOVES in does:
-        return _tensor_step(operation, each, list(tail), channels), False
+        return _tensor_step(operation, each, channels, of_bytes=bool(of_bytes)), False
     if does & (Does.CONVERTS if is_tensor else Does.MAKES):
         return None, True
     if is_tensor or not does & (Does.MOVES | Does.AUGMENTS):

@@ -6,7 +6,7 @@ Each is run whole, by torchvision's own code, on small images; it draws from a g
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from ..adapters.python import caught_warnings
 from .behaviour import Behaviour, Late, golden, picture
-from .pillow import CMYK, JPEG, files_of
+from .pillow import CMYK, JPEG, OF_ALPHA_OR_PALETTES, PNG, files_of
 
 torch: Any = Late("torch")
 Image: Any = Late("PIL.Image")
@@ -211,14 +211,19 @@ def _mixed() -> bool:
     return mixes_alike()
 
 
-def _decoded() -> Iterator[Any]:
+def _decoded(files: str, left: Container[int], mode: str) -> Iterator[Any]:
     from torchvision.io import ImageReadMode, decode_image
 
     with caught_warnings():  # that decode_image is going to move
-        for number, file in enumerate(files_of(JPEG)):
-            content = torch.from_numpy(np.frombuffer(file, np.uint8).copy())
-            if number != CMYK:  # torchvision has colours of its own for it
-                yield decode_image(content, ImageReadMode.RGB)
+        for number, file in enumerate(files_of(files)):
+            if number not in left:
+                yield decode_image(torch.from_numpy(np.frombuffer(file, np.uint8).copy()), ImageReadMode[mode])
+
+
+def _unchanged() -> Iterator[Any]:
+    """Files of RGB and grey: others are left to torchvision."""
+    yield from _decoded(JPEG, (CMYK,), "UNCHANGED")
+    yield from _decoded(PNG, OF_ALPHA_OR_PALETTES, "UNCHANGED")
 
 
 # Name, function, its other arguments, and digests: of saturation that where torch adds a multiple with one rounding,
@@ -262,7 +267,12 @@ BEHAVIOURS = {
         for name, module, of, known in _CROPS
     },
     "torchvision.mixing": Behaviour(_V2, "MixUp or CutMix", _mixed),
-    "torchvision.decode.jpeg": golden("torchvision.io", "JPEG decoder", _decoded, 3057533651),
+    # torchvision has colours of its own for CMYK.
+    "torchvision.decode.jpeg": golden(
+        "torchvision.io", "JPEG decoder", partial(_decoded, JPEG, (CMYK,), "RGB"), 3057533651
+    ),
+    "torchvision.decode.png": golden("torchvision.io", "PNG decoder", partial(_decoded, PNG, (), "RGB"), 4065897870),
+    "torchvision.decode.unchanged": golden("torchvision.io", "decoder of unchanged images", _unchanged, 3401891334),
     **{
         f"torchvision.tensor.{name}": golden(
             _V2, f"{function} of uint8 tensors", partial(_coloured, function, *arguments), *known

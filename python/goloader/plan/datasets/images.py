@@ -15,7 +15,7 @@ from ..bytecode import Attribute, Call, Display, Entered, Expression, Item, Unre
 from ..originals import behind, is_original
 from . import fetched
 from .own import Code, OwnCode
-from .readers import array_reader
+from .readers import array_reader, tensor_reader
 
 
 def opens(called: Any) -> bool:
@@ -45,8 +45,9 @@ def reads_by_opencv(called: Any) -> str | None:
 
 
 def reads_image(called: Any) -> bool:
-    """True for all that makes an image, or an array of one, of a file."""
-    return opens(called) or reads_by_opencv(called) is not None or array_reader(called) is not None
+    """True for all that makes an image, or an array or a tensor of one, of a file."""
+    by_library = reads_by_opencv(called) is not None or array_reader(called) is not None
+    return opens(called) or by_library or tensor_reader(called) is not None
 
 
 def makes_image(called: Any) -> bool:

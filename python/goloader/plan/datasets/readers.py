@@ -1,4 +1,5 @@
-"""Functions that read a file as an array, and open it by Pillow: imread of imageio, scikit-image and matplotlib."""
+"""Functions that read a file as an array, and open it by Pillow: imread of imageio, scikit-image and matplotlib; and
+torchvision's, which make tensors of files."""
 
 from __future__ import annotations
 
@@ -10,8 +11,10 @@ from pathlib import PosixPath
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 
 from ..bytecode import UnreadableError
+from ..originals import is_original
 
 
 class ArrayReader(NamedTuple):
@@ -108,6 +111,54 @@ def way_of(reader: ArrayReader, paths: Sequence[Any]) -> Way:
     if not stands():
         raise UnreadableError(f"reads {', '.join(sorted(kinds))} files otherwise than by Pillow")
     return Way("imageio", np.array, stands)
+
+
+class TensorReader(NamedTuple):
+    """A function of torchvision.io.image's that decodes a file.
+
+    name     of it
+    reader   its name in the core's plan (core/plan/script.go)
+    formats  what it decodes
+    """
+
+    name: str
+    reader: str
+    formats: tuple[str, ...] = ("jpeg", "png")
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of those that may be given."""
+        first = "path" if self.name == "read_image" else "input"
+        return (first, "mode") if self.name == "decode_jpeg" else (first, "mode", "apply_exif_orientation")
+
+
+_TENSOR_READERS = (
+    TensorReader("read_image", "torchvision"),
+    TensorReader("decode_image", "torchvision"),
+    TensorReader("decode_jpeg", "torchvision_jpeg", ("jpeg",)),
+    TensorReader("decode_png", "torchvision_png", ("png",)),
+)
+
+
+def tensor_reader(called: Any) -> TensorReader | None:
+    """The row of a function; None for any other."""
+    module = sys.modules.get("torchvision.io.image")
+    for reader in _TENSOR_READERS if module is not None and called is not None else ():
+        # behind a hook of door 2's perhaps
+        if called is vars(module).get(reader.name) and is_original(called, "torchvision", "goloader"):
+            return reader
+    return None
+
+
+def takes(function: str, name: str) -> bool:
+    """Whether a function of torchvision.io.image's does something, in this version, with what it calls by a name."""
+    return name in vars(sys.modules["torchvision.io.image"])[function].__code__.co_names
+
+
+def as_tensor(image: Any) -> torch.Tensor:
+    """[channels, height, width] of a PIL image, as torchvision decodes it: channels lie together."""
+    pixels = np.array(image)
+    return torch.from_numpy(pixels.reshape(*pixels.shape[:2], -1)).permute(2, 0, 1)
 
 
 def as_floats(image: Any) -> Any:

@@ -23,6 +23,7 @@ from torchvision.transforms.v2.functional import _misc as functional_misc
 from torchvision.tv_tensors import _torch_function_helpers as returned
 
 from .... import _steps
+from ....plan.datasets.readers import as_tensor
 from ....plan.transforms import known_classes
 from .. import chains, header, recipe, switch
 from ..array import StandInArray
@@ -245,8 +246,7 @@ def _tensor(made: Recipe, order: str) -> StandInTensor | None:
 def _channels_last(pixels: Any) -> torch.Tensor:
     """A tensor [channels, height, width] in the order of an image's bytes, of a PIL image or of such a tensor."""
     if isinstance(pixels, Image.Image):
-        array = np.array(pixels)
-        return torch.from_numpy(array.reshape(*array.shape[:2], -1)).permute(2, 0, 1)
+        return as_tensor(pixels)
     made: torch.Tensor = pixels.permute(1, 2, 0).clone(memory_format=torch.contiguous_format)
     return made.permute(2, 0, 1)
 

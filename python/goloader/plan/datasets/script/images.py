@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 
 from .... import _steps
 from .... import transforms as T
@@ -24,7 +25,7 @@ from ...look import in_class
 from ...originals import is_original
 from ...refusal import RefusalError
 from ...tables import run_tail
-from ...transforms import resizes_numbers, step_of
+from ...transforms import Resized, resizes_numbers, step_of
 from ..pure import Pure
 from . import arrays, convolutions
 from .arrays import Row, tail
@@ -92,7 +93,10 @@ def _resize(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
 
 
 def _resize_of(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
-    """torchvision.transforms.functional.resize of a PIL image."""
+    """torchvision.transforms.functional.resize of a PIL image, or of a tensor as Resize has it."""
+    if p.form == "tensor":
+        module: Any = sys.modules["torchvision.transforms.transforms"]
+        return known_transform(c, p, module.Resize(**{name: c.constant(each) for name, each in given.items()}))
     if "max_size" in given and c.constant(given["max_size"]) is not None:
         raise UnreadableError("resizes with a max_size")
     if "antialias" in given and c.constant(given["antialias"]) not in (True, None):
@@ -352,7 +356,7 @@ def _looked_up(function: Any, *names: str) -> Row:
     return row
 
 
-def _numbers_resized(c: Compiler, p: Picture, step: T.Resize) -> Picture:
+def _numbers_resized(c: Compiler, p: Picture, step: Resized) -> Picture:
     """A tensor whose numbers are resized: no channels can change places behind that."""
     try:
         run_tail(p.tail, p.channels, "Resize", p.begin, proved=c.proved)
@@ -421,7 +425,7 @@ _TAILS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("normalize", ("mean", "std", "inplace")),
 )
 # Of which forms a function takes images.
-_MOVES_TENSORS = {"hflip", "vflip", "crop"}
+_MOVES_TENSORS = {"hflip", "vflip", "crop", "resize"}
 
 
 def _is_upright(p: Picture) -> bool:
@@ -484,6 +488,13 @@ def _of_array(c: Compiler, p: Picture, transform: Any) -> Picture:
     raise UnreadableError(f"transforms an array by {type(transform).__name__}")
 
 
+def _is_of_bytes(p: Picture) -> bool:
+    """Whether a tensor's numbers are the image's bytes."""
+    ramp = np.repeat(np.arange(256, dtype=np.uint8)[None, :, None], p.channels, axis=2)
+    made: torch.Tensor = run(p.tail, p.begin(ramp))
+    return made.dtype == torch.uint8 and np.array_equal(made.numpy(), ramp.transpose(2, 0, 1))
+
+
 def is_in_place(transform: Any) -> bool:
     """Whether one of torchvision's objects changes the tensor that it is called with, and gives that."""
     return bool(vars(transform).get("inplace"))
@@ -505,8 +516,8 @@ def known_transform(c: Compiler, p: Picture, transform: Any) -> Picture:
         raise UnreadableError(f"transforms a tensor by {type(transform).__name__} that was convolved")
 
     def look(c: Compiler) -> tuple[T.Geometry | None, bool, bool]:
-        is_tensor = p.form in ("tensor", "resized")
-        step, makes = step_of(transform, p.channels, p.size, p.tail, is_tensor, p.resize)
+        of_bytes = _is_of_bytes(p) if p.form in ("tensor", "resized") else None
+        step, makes = step_of(transform, p.channels, p.size, of_bytes, p.resize)
         return step, makes, is_in_place(transform)
 
     step, makes, in_place = look(c)
@@ -515,8 +526,8 @@ def known_transform(c: Compiler, p: Picture, transform: Any) -> Picture:
         raise UnreadableError(f"changes a resized tensor by {type(transform).__name__}")
     if makes:
         return c.use(p).then(transform, p.form if p.form == "resized" else "tensor")
-    if isinstance(step, T.Resize) and resizes_numbers(step):
+    if resizes_numbers(step):
         return _numbers_resized(c, p.whole(), step)
-    if step is None and p.mode == "P" and step_of(transform, 3, p.size, p.tail, False)[0] is not None:
+    if step is None and p.mode == "P" and step_of(transform, 3, p.size, None)[0] is not None:
         raise UnreadableError(f"changes colours of a palette by {type(transform).__name__}")
     return c.use(p) if step is None else c.transform(p, step)

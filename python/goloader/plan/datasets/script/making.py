@@ -27,12 +27,12 @@ from ...bytecode import (
 )
 from ...look import is_a
 from ..images import makes_image, opens, reads_by_opencv, warns_of
-from ..readers import array_reader
+from ..readers import array_reader, tensor_reader
 from . import arrays, convolutions
 from .albumentations import composed, is_compose
 from .changing import change
 from .images import ENHANCEMENTS, METHODS, bind, enhanced, function_row, is_in_place, known_transform
-from .opening import of_array, open_file, read_as_array, read_by_opencv
+from .opening import of_array, open_file, read_as_array, read_as_tensor, read_by_opencv
 from .picture import Applied, InPlace, Picture
 from .stack import Stack
 
@@ -138,6 +138,9 @@ def _picture_of_call(c: Compiler, call: Call) -> Picture | None:
     if (reader := array_reader(called)) is not None:
         c.own.means(function)
         return read_as_array(c, call, reader)
+    if (decoder := tensor_reader(called)) is not None:
+        c.own.means(function)
+        return read_as_tensor(c, call, decoder)
     if makes_image(called):
         c.own.means(function)
         c.calls[sys.modules[called.__module__], called.__name__] = None

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import PosixPath
 from typing import TYPE_CHECKING, Any
 
 from ...bytecode import Call, Entered, Expression, UnreadableError, parts_of
@@ -13,7 +14,7 @@ from ..columns import Columns
 from ..databases import Transaction
 from ..images import array_of, content_path, encoded_path
 from ..masks import mode_of
-from ..readers import ArrayReader, calls_of, way_of
+from ..readers import ArrayReader, TensorReader, as_tensor, calls_of, takes, way_of
 from . import arrays, numbers
 from .images import bind
 from .numbers import Number
@@ -96,7 +97,7 @@ def read_by_opencv(c: Compiler, call: Call, name: str) -> Picture:
     c.needs.update(dict.fromkeys(("opencv.decode.jpeg", "opencv.decode.png")))
     if mode is None:
         c.needs["opencv.decode.unchanged"] = None
-        mode = "L" if _first_mode(column) == "L" else "RGB"
+        mode = _first_of_two(column)
     picture = _add(c, Opened(column, found, row, mode, plain=plain, reader="opencv"))
     return c.use(picture).then(made, "array")
 
@@ -121,9 +122,50 @@ def read_as_array(c: Compiler, call: Call, reader: ArrayReader) -> Picture:
     c.needs[reader.need] = None
     c.calls |= dict.fromkeys(calls_of(reader))
     c.settings.append(way.stands)
-    mode = "L" if _first_mode(column) == "L" else "RGB"
-    picture = _add(c, Opened(column, found, row, mode, plain=True, reader=way.reader))
+    picture = _add(c, Opened(column, found, row, _first_of_two(column), plain=True, reader=way.reader))
     return c.use(picture).then(way.made, "array")
+
+
+def read_as_tensor(c: Compiler, call: Call, reader: TensorReader) -> Picture:
+    """An image that torchvision decodes."""
+    module: Any = sys.modules["torchvision.io.image"]
+    bound = bind(call, reader.parameters)
+    mode = c.constant(bound["mode"]) if "mode" in bound else module.ImageReadMode.UNCHANGED
+    if type(mode) is str and takes("decode_image", "upper") and reader.reader == "torchvision":
+        mode = module.ImageReadMode.__members__.get(mode.upper())
+    turns = "apply_exif_orientation" in bound and c.constant(bound["apply_exif_orientation"])
+    source = bound.get(reader.parameters[0])
+    if source is None or type(mode) is not module.ImageReadMode or mode.name not in _MODES or turns:
+        raise UnreadableError(f"reads images by {call}", call)
+    path = source
+    match source:
+        case Call(function=function, arguments=(inner,), options=()) if c.function(function) is module.read_file:
+            c.own.means(function)
+            c.calls[module, "read_file"] = None
+            path = inner
+        case _ if reader.name != "read_image" and not (reader.name == "decode_image" and takes("decode_image", "str")):
+            raise UnreadableError(f"reads images by {call}", call)
+    column, found, row = _files(c, source, path)
+    kinds = {str, PosixPath} if takes("read_file", "str") else {str}
+    if not {*map(type, column.work_out(range(column.length))[0])} <= kinds:
+        raise UnreadableError("opens by torchvision what are no paths", call)
+    c.needs.update((f"torchvision.decode.{name}", None) for name in (*reader.formats, "unchanged"))
+    c.calls[module, reader.name] = None
+    wanted = _MODES[mode.name] or _first_of_two(column)
+    if wanted == "L" and _first_mode(column) != "L":
+        raise UnreadableError(f"reads colours as grey by {call}", call)
+    plain = mode.name != "RGB"
+    picture = _add(c, Opened(column, found, row, wanted, plain=plain, reader=reader.reader))
+    return c.use(picture).then(as_tensor, "tensor")
+
+
+# By ImageReadMode's names the mode that images get, or None for the file's own. Files of other modes are left to the
+# code, but for those that become RGB.
+_MODES = {"UNCHANGED": None, "GRAY": "L", "RGB": "RGB"}
+
+
+def _first_of_two(column: Columns) -> str:
+    return "L" if _first_mode(column) == "L" else "RGB"
 
 
 def _add(c: Compiler, opened: Opened) -> Picture:

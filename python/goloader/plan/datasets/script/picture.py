@@ -58,7 +58,7 @@ class Picture:
     reverse: bool = False
     summed: Summed | None = None
     resized: int | None = None
-    resize: T.Resize | None = None
+    resize: T.Resize | T.RandomResizedCrop | None = None
     patched: tuple[Tail, ...] = ()
     bare: int | None = None
     last: tuple[Any, int] | None = None
