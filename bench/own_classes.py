@@ -214,3 +214,10 @@ def own_tensors(scratch: Path) -> Dataset[Any]:
     warnings.filterwarnings("ignore", "The image decoding and encoding")
     steps = [v2.RandomResizedCrop(224), v2.RandomHorizontalFlip(), v2.ToDtype(torch.float32, scale=True)]
     return Decoded(table(scratch), v2.Compose([*steps, v2.Normalize(MEAN, STD)]))
+
+
+@own_case("the same by decode_image and v1, which resizes in float32", target=1.2)
+def own_tensors_v1(scratch: Path) -> Dataset[Any]:
+    warnings.filterwarnings("ignore", "The image decoding and encoding")
+    steps = [T.RandomResizedCrop(224), T.RandomHorizontalFlip(), T.ConvertImageDtype(torch.float32)]
+    return Decoded(table(scratch), T.Compose([*steps, T.Normalize(MEAN, STD)]))

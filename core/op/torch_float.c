@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "square.h"
 #include "stage.h"
 
 /* Only what is spelled out is fused. */
@@ -18,7 +19,7 @@
 #pragma GCC optimize("fp-contract=off")
 #endif
 
-enum { LANES = 16 }; /* rows that are summed across at a time */
+enum { LANES = GL_SQUARE }; /* rows that are summed across at a time */
 
 /* One axis: output i sums weight[i * taps + j] * input[first[i] + j], j < count[i]. */
 typedef struct axis {
@@ -26,6 +27,10 @@ typedef struct axis {
     int32_t *first, *count;
     float *weight;
 } axis;
+
+static int32_t smaller(int32_t a, int32_t b) {
+    return a < b ? a : b;
+}
 
 static float scale_of(int32_t in, int32_t out) {
     return (float)in / (float)out;
@@ -112,22 +117,41 @@ static places cut_places(const gl_stage *stage) {
     return at;
 }
 
-/* Rows across, of a plane of bytes that stand for `numbers`. */
-static void across(const gl_stage *stage, const places *at, const float numbers[256], const uint8_t *plane,
+/* LANES rows, or the first `rows`, a pixel beside the other: as `numbers`, or as themselves without. */
+static void turn(const float *numbers, const uint8_t *plane, ptrdiff_t stride, int32_t rows, int32_t width,
+                 float *turned) {
+    gl_square square = {{0}};
+    for (int32_t x = 0; x < width; x += LANES) {
+        const int32_t columns = smaller(LANES, width - x);
+        for (int32_t r = 0; r < rows; r++)
+            memcpy(&square[r], plane + r * stride + x, (size_t)columns);
+        gl_square_transpose(square);
+        for (int32_t i = 0; i < columns; i++, turned += LANES) {
+            uint8_t bytes[LANES];
+            memcpy(bytes, &square[i], sizeof bytes);
+            for (int32_t r = 0; r < LANES; r++)
+                turned[r] = numbers == NULL ? (float)bytes[r] : numbers[bytes[r]];
+        }
+    }
+}
+
+/* Rows across, of a plane of bytes. */
+static void across(const gl_stage *stage, const places *at, const float *numbers, const uint8_t *plane,
                    ptrdiff_t stride) {
     for (int32_t y = 0; y < stage->want.height; y += LANES) {
-        const int32_t n = stage->want.height - y < LANES ? stage->want.height - y : LANES;
-        for (int32_t r = 0; r < n; r++) {
-            const uint8_t *row = plane + (y + r) * stride;
-            for (int32_t x = 0; x < stage->want.width; x++)
-                at->turned[x * LANES + r] = numbers[row[x]];
-        }
-        for (int32_t x = 0; x < stage->target.width; x++) {
-            float sums[LANES];
-            stage->kernels->torch->sum(at->columns.weight + (ptrdiff_t)x * at->columns.taps, at->columns.count[x],
-                                       at->group, at->turned + at->columns.first[x] * LANES, LANES, LANES, sums);
-            for (int32_t r = 0; r < n; r++)
-                at->middle[(size_t)(y + r) * at->stride + (size_t)x] = sums[r];
+        const int32_t rows = smaller(LANES, stage->want.height - y);
+        turn(numbers, plane + y * stride, stride, rows, stage->want.width, at->turned);
+        for (int32_t x = 0; x < stage->target.width; x += LANES) {
+            const int32_t columns = smaller(LANES, stage->target.width - x);
+            float sums[LANES][LANES];
+            for (int32_t i = 0; i < columns; i++)
+                stage->kernels->torch->sum(at->columns.weight + (ptrdiff_t)(x + i) * at->columns.taps,
+                                           at->columns.count[x + i], at->group,
+                                           at->turned + at->columns.first[x + i] * LANES, LANES, LANES, sums[i]);
+            float *row = at->middle + (size_t)y * at->stride + x;
+            for (int32_t r = 0; r < rows; r++, row += at->stride)
+                for (int32_t i = 0; i < columns; i++)
+                    row[i] = sums[i][r];
         }
     }
 }
@@ -167,11 +191,8 @@ static uint8_t byte_of(float sum) {
 static void whole_bytes(gl_stage *stage, const uint8_t *const plane[3], ptrdiff_t stride) {
     const gl_target *target = &stage->target;
     const places at = cut_places(stage);
-    float numbers[256];
-    for (int i = 0; i < 256; i++)
-        numbers[i] = (float)i;
     for (int32_t p = 0; p < target->planes; p++) {
-        across(stage, &at, numbers, plane[p], stride);
+        across(stage, &at, NULL, plane[p], stride);
         for (int32_t y = 0; y < target->height; y++) {
             uint8_t *built = gl_target_rows(target, p, y);
             down(stage, &at, y, at.row);
@@ -188,7 +209,7 @@ int gl_torch_float_begin(gl_stage *stage) {
     const size_t axes =
         axis_bytes(src.width, pass->width, out.width) + axis_bytes(src.height, pass->height, out.height);
     const size_t stride = gl_round_up((size_t)out.width, GL_ALIGN / sizeof(float));
-    const size_t numbers = stride * (size_t)(src.height + 1) + (size_t)src.width * LANES;
+    const size_t numbers = stride * (size_t)(src.height + 1) + gl_round_up((size_t)src.width, LANES) * LANES;
     if (gl_buffer_grow(&stage->scratch->maps, axes) != 0 ||
         gl_buffer_grow(&stage->scratch->middle, numbers * sizeof(float)) != 0 ||
         gl_whole_begin(stage, pass->filter >= GL_TORCH_CAST ? whole_bytes : whole_numbers) != 0)
