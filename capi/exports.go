@@ -241,7 +241,7 @@ func arrayFields(p plan.Source, from *C.gl_source, files *containers) ([]array.F
 				}
 				each.File, each.Offset = file, int64(a.offset)
 			}
-			if p.Kind == plan.Scripted && a.files != nil {
+			if p.Kind == plan.Scripted && a.files != nil && each.Together(made[i]) {
 				each.Ends, _ = each.File.(array.Ending)
 			}
 			made[i].Arrays = append(made[i].Arrays, each)

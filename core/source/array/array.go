@@ -36,6 +36,15 @@ type Array struct {
 	Ends Ending
 }
 
+// Together says that the items of a field's rows lie one after the other.
+func (a *Array) Together(f Field) bool {
+	if len(a.Strides) != len(f.Row.Shape)+1 {
+		return false
+	}
+	_, dims := runs(f.stored(), a.Strides[1:])
+	return len(dims) == 0
+}
+
 // Ending is what arrays lie in, in a file or in memory.
 type Ending interface {
 	// End is where the array ends in which a byte is.
@@ -58,6 +67,14 @@ type Field struct {
 	Ragged bool         // rows differ in length. Their items lie one after the other
 	Arrays []Array
 	Index  []int64 // sample -> row; nil: sample i is row i. Kept, not copied
+}
+
+func (f *Field) stored() tensor.Spec {
+	stored := f.Row
+	if f.Stored != 0 {
+		stored.DType = f.Stored
+	}
+	return stored
 }
 
 // Source is a set of fields. It implements source.Rows.
@@ -138,10 +155,7 @@ func newField(samples int, f Field) (field, error) {
 	if err := f.Row.Check(); err != nil {
 		return field{}, err
 	}
-	stored := f.Row
-	if f.Stored != 0 {
-		stored.DType = f.Stored
-	}
+	stored := f.stored()
 	made := field{ragged: f.Ragged, bytes: stored.Bytes(), out: f.Row.Bytes(), items: f.Row.Shape.Items(), index: f.Index}
 	if stored.DType != f.Row.DType {
 		if err := stored.Check(); err != nil {

@@ -44,6 +44,7 @@ from ...bytecode import (
 )
 from ...rows import Field
 from ..arithmetic import Value, kind_of
+from ..array_readers import reader_of as array_reader_of
 from ..bases import Base, like
 from ..computed import AnyLength, Computed, keys_of
 from ..functions import converts, makes_anew, method_of, rule_of
@@ -819,8 +820,9 @@ class Crops(Computed):
                 raise UnreadableError(f"opens {each.place} for nothing, where it may fail", each.place)
 
     def reads(self, call: Call) -> bool:
-        """Whether a call reads a sound."""
-        return reader_of(self.c.function(call.function)) is not None
+        """Whether a call reads a sound, or another array."""
+        called: Any = self.c.function(call.function)
+        return reader_of(called) is not None or array_reader_of(called) is not None
 
     def _row(self, read: RowsInput) -> Number:
         """Where its first item is among those of all arrays."""

@@ -32,10 +32,11 @@ from ...bytecode import (
     Part,
     UnreadableError,
 )
-from ...rows import Array, Field, View
+from ...rows import Array, ArrayFiles, Field, View
 from ..ahead import Ahead
 from ..arithmetic import Arithmetic, Value, dtype_of, kind_of
 from ..array_files import FilesAhead, WavAhead
+from ..arrays import is_scattered
 from ..bases import Base
 from ..computed import AnyLength, Leaf
 from ..computed.leaf import RANGES
@@ -77,7 +78,7 @@ class Whole:
     key    the row of the base that it is; None for all of the base, and for the index's file
     """
 
-    base: Base | WavAhead
+    base: Base | FilesAhead
     first: Any
     key: Expression | None = None
 
@@ -85,6 +86,10 @@ class Whole:
     def axis(self) -> int | None:
         """Along which parts are taken in any case: of arrays that differ in length, and of sounds."""
         return 0 if isinstance(self.base, WavAhead) or self.base.array is None else None
+
+    @property
+    def files(self) -> ArrayFiles | None:
+        return self.base.piece.array.files if isinstance(self.base, FilesAhead) else None
 
     @property
     def differs(self) -> bool:
@@ -123,8 +128,8 @@ class Whole:
 
     def begin(self, crops: Crops) -> Number:
         """Where its first item is."""
-        if isinstance(self.base, WavAhead):
-            return self._looked_up(crops, "begins", self.base.piece.array.files.begins[:-1] // self.unit)
+        if self.files is not None:
+            return self._looked_up(crops, "begins", self.files.begins[:-1] // self.unit)
         if self.key is None:
             return _ZERO
         if isinstance(self.base.piece, Sequences):
@@ -136,7 +141,7 @@ class Whole:
     def _looked_up(self, crops: Crops, name: str, values: Any) -> Number:
         """Numbers of all arrays, by the row: these change with the arrays, of which the base knows."""
         base = self.base
-        sources = base.columns.sources if isinstance(base, WavAhead) else list
+        sources = base.columns.sources if isinstance(base, FilesAhead) else list
         table = tables_of(crops.c, (name, id(base)), lambda: tables.plain(values.tolist(), "int"), sources)
         if table is None:
             raise UnreadableError("takes parts of arrays, of too many items")
@@ -164,10 +169,14 @@ class Whole:
         """
         whole: Any = self.base.piece.array
         size, strides = self.first.itemsize, self.strides
-        if isinstance(self.base, WavAhead):
-            frames = int(whole.files.begins[-1]) // self.unit
-            return Array(0, (frames, *rows), (self.unit, *strides), whole.files, stored, whole.path, files=whole.files)
         reach = _reach(rows, strides, size)
+        if self.files is not None:
+            if is_scattered(rows, strides, size):
+                raise UnreadableError("takes items that are scattered over a file")
+            # What lies in one piece ends where its file's array does (capi/exports.go).
+            room = int(self.files.begins[-1]) - (0 if reach == math.prod(rows) * size else reach - size)
+            places = max(0, room) // self.unit
+            return Array(0, (places, *rows), (self.unit, *strides), self.files, stored, whole.path, files=self.files)
         address = whole.address
         if isinstance(self.base.piece, Sequences):
             begins, address = whole.begins, int(whole.begins.min())
@@ -205,7 +214,7 @@ class RowsInput:
     crop: Crop | None = None
 
     @property
-    def base(self) -> Base | WavAhead:
+    def base(self) -> Base | FilesAhead:
         return self.whole.base
 
 
@@ -249,9 +258,10 @@ class WholeLeaf(Leaf):
         return super()._compiled(expression)
 
     def _of_files(self, base: FilesAhead) -> Value:
-        if not isinstance(base, WavAhead) or len(base.first) < 2:
-            raise UnreadableError(f"opens {base.place}, of which it takes frames", base.place)
-        return self._of_whole(Whole(base, base.first))
+        first, axis = base.first, base.axis if base.array is None else None
+        if kind_of(first) not in ("array", "tensor") or axis or (isinstance(base, WavAhead) and len(first) < 2):
+            raise UnreadableError(f"opens {base.place}, of which it takes parts", base.place)
+        return self._of_whole(Whole(base, first))
 
     def _of_whole(self, whole: Whole) -> Value:
         first, axis = whole.first, self._axis if whole.axis is None else whole.axis
@@ -451,7 +461,9 @@ class WindowLeaf(WholeLeaf):
 
         condition = Value(torch.tensor(True) if kind == "tensor" else np.array(True), make=make)
         chosen = self._arithmetic.chosen(torch.where if kind == "tensor" else np.where, condition, then, otherwise)
-        return replace(chosen, sample=then.sample)
+        # What goes backwards on one way is to be used as if it did on both: all else that is made of it is the same.
+        backwards = min((0, *np.asarray(otherwise.sample).strides)) < 0
+        return replace(chosen, sample=otherwise.sample if backwards else then.sample)
 
     def _on_side(self, of: Expression, side: list[Any]) -> Value:
         """What a value is on one side of a branch: what it goes by has to hold there alone."""
@@ -541,9 +553,10 @@ class WindowLeaf(WholeLeaf):
 
 
 def _form(sample: Any) -> tuple[Any, ...]:
-    """What arrays and tensors have in common that code cannot tell apart but by their numbers."""
-    strides = sample.stride() if isinstance(sample, torch.Tensor) else getattr(sample, "strides", None)
-    return type(sample), getattr(sample, "dtype", None), np.shape(sample), strides
+    """What arrays and tensors have in common that code cannot tell apart but by their numbers, and numpy's by which way
+    they go."""
+    strides = sample.stride() if isinstance(sample, torch.Tensor) else getattr(sample, "strides", ())
+    return type(sample), getattr(sample, "dtype", None), np.shape(sample), tuple(map(abs, strides))
 
 
 def is_data(of: Expression) -> bool:
