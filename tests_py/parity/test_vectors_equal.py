@@ -94,6 +94,11 @@ MADE = [
     "self.numbers.iloc[i].values.astype(np.float32)",
     "torch.tensor(self.frame[self.points].values[i], dtype=torch.float32)",
     "torch.tensor(self.frame.iloc[i][self.names].values.astype(np.float32))",
+    "torch.tensor(self.numbers.iloc[i, 1:6].to_numpy().copy())",  # of the dtype of these columns, from pandas 3 on
+    "self.numbers.iloc[i, [0, 2]].values.copy(), self.numbers.iloc[i, 6:].values.copy()",
+    "self.numbers.loc[i, self.names].values.copy()",
+    "self.numbers.iloc[i][self.names].values.copy()",
+    "self.numbers.iloc[i, 7:].values.copy()",
     "torch.tensor(self.frame.iloc[i, 1:7].astype(float).values)",
     "self.frame.iloc[i, 9:].values.astype(bool)",
     "torch.tensor(self.records[i]['box'])",

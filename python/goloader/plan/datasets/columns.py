@@ -468,7 +468,7 @@ class Columns:
                 name = self._key(key)
                 if type(name) is (int if by == "iloc" else str):
                     return frames.items(frames.column(self._frame(place), name), at)
-                return frames.rows(self._frame(place), name, at, by_place=by == "iloc")
+                return frames.rows(self._frame(place), name, at, by_place=by == "iloc", at_once=True)
             case Item(owner=Item(owner=Attribute(name="iloc" | "loc") as place, key=Index()), key=key) if type(
                 name := self._key(key)
             ) in (str, list, slice):

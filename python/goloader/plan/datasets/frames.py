@@ -104,8 +104,9 @@ class Rows:
         raise UnreadableError("makes tensors of rows of a table")
 
 
-def rows(frame: Any, key: Any, at: Sequence[int], *, by_place: bool = True) -> Rows:
-    """frame.iloc[i][key] for each i, of a slice of places, or of a list of places or of names (`by_place` is False).
+def rows(frame: Any, key: Any, at: Sequence[int], *, by_place: bool = True, at_once: bool = False) -> Rows:
+    """frame.iloc[i][key] for each i, of a slice of places, or of a list of places or of names (`by_place` is False);
+    frame.iloc[i, key] or frame.loc[i, key] where both are taken `at_once`.
 
     Raises UnreadableError for columns of anything but bool, int64 and float64.
     """
@@ -119,8 +120,9 @@ def rows(frame: Any, key: Any, at: Sequence[int], *, by_place: bool = True) -> R
         raise UnreadableError("takes several columns of a table that are not all of numbers")
     if len(at) * taken.iloc[:1].to_numpy().nbytes > vectors.BYTES_MAX:
         raise UnreadableError("takes several columns of a table that is too large to be kept")
-    # pandas makes a Series of the whole row first, of one dtype.
-    first = frame.iloc[0]
+    # pandas makes a Series of the whole row first, of one dtype; what is taken at once it makes of these columns alone
+    # from version 3 on.
+    first = (frame.iloc if by_place else frame.loc)[0, key] if at_once else frame.iloc[0]
     matrix = taken.iloc[list(at)].to_numpy(dtype=first.dtype if first.dtype.kind in "biuf" else object).copy()
     return Rows(matrix, writable=first.to_numpy().flags.writeable)
 
