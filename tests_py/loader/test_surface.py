@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import gc
 import inspect
-import io
 import pickle
 import weakref
 from typing import Any
@@ -268,8 +267,17 @@ def test_copies_of_a_used_loader_work(dataset: ImageFolder, num_workers: int) ->
 
 @pytest.mark.parametrize("num_workers", [0, 2])
 def test_iterators_are_not_pickled(dataset: ImageFolder, num_workers: int) -> None:
-    with pytest.raises(NotImplementedError):
-        pickle.dump(iter(goloader.DataLoader(dataset, num_workers=num_workers)), io.BytesIO())
+    rows = data.TensorDataset(torch.arange(6.0))
+    for made, whole in ((dataset, False), (rows, False), (rows, True)):
+        for work in (pickle.dumps, copy.copy, copy.deepcopy):
+            said = []
+            for kind in (data.DataLoader, goloader.DataLoader):
+                iterator = iter(kind(made, batch_size=3, num_workers=num_workers))
+                list(iterator) if whole else None
+                with pytest.raises(NotImplementedError) as raised:
+                    work(iterator)
+                said.append(raised.value.args)
+            assert said[0] == said[1]
 
 
 @pytest.mark.parametrize("num_workers", [0, 2])

@@ -148,6 +148,11 @@ def begin(constructor: Callable[[Any], None], loader: Any) -> None:
     (_begin_inline if loader.num_workers == 0 else _begin_workers)(constructor, loader)
 
 
+def name_of_iterator(workers: int) -> str:
+    """What torch calls its iterator over so many workers."""
+    return (_MultiProcessingDataLoaderIter if workers else _SingleProcessDataLoaderIter).__name__
+
+
 class WorkersIterator(_MultiProcessingDataLoaderIter):
     """torch's iterator over worker processes; a subclass gets each batch, before it is returned, in `_accept`."""
 

@@ -42,19 +42,24 @@ def is_shared(array: Any) -> bool:
     So it is of share_memory_(), multiprocessing's RawArray and SharedMemory, and maps of files that may be written.
     """
     torch = sys.modules.get("torch")
-    if torch is not None and isinstance(array, torch.Tensor):
-        if array.layout != torch.strided or array.device.type != "cpu":
-            return False
-        storage = array.untyped_storage()
-        if storage.is_shared():
-            return True
-        if storage.resizable():  # torch's own memory; not that of an array
-            return False
-        address = array.data_ptr()
-    elif not _has_map(array):
+    if torch is not None and issubclass(type(array), torch.Tensor):
+        with torch._C.DisableTorchFunctionSubclass():  # a subclass of the user's may do anything
+            return _is_shared(array)
+    return _has_map(array) and _is_in_shared_map(array.__array_interface__["data"][0])
+
+
+def _is_shared(tensor: Any) -> bool:
+    if tensor.layout != sys.modules["torch"].strided or tensor.device.type != "cpu":
         return False
-    else:
-        address = array.__array_interface__["data"][0]
+    storage = tensor.untyped_storage()
+    if storage.is_shared():
+        return True
+    if storage.resizable():  # torch's own memory; not that of an array
+        return False
+    return _is_in_shared_map(tensor.data_ptr())
+
+
+def _is_in_shared_map(address: int) -> bool:
     return any(each.shared and each.writable and each.first <= address < each.last for each in maps())
 
 

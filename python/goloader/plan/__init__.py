@@ -18,6 +18,7 @@
 
     bytecode/    from bytecode to expressions
     look.py      looks at users' objects and runs none of their code
+    ending.py    whether their code ends that is run ahead
     originals.py  whether a library's code is its own; calls.py, all that it calls, kept on disk by kept_calls.py
     watch.py     what was found, for as long as all stands that it went by
     needs.py     what installed libraries have to do (goloader.selfcheck)

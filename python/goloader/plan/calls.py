@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from . import kept_calls
 from .kept_calls import NOTHING, Found, all_registered, registered
-from .look import parents
+from .look import members, parents
 from .originals import (
     as_shipped,
     behind,
@@ -308,7 +308,7 @@ def _lookup(kind: type, name: str) -> type | None:
 @functools.cache
 def _members(kind: type) -> Mapping[str, Any]:
     # One object a class, which stays.
-    return vars(kind)
+    return members(kind)
 
 
 def _names_in(owner: Any) -> Mapping[str, Any]:

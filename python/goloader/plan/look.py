@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from itertools import repeat
 from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType
 from typing import Any
 
@@ -18,16 +19,28 @@ _NOTHING = object()
 _mro = vars(type)["__mro__"].__get__
 _dict = vars(type)["__dict__"].__get__
 _qualname = vars(type)["__qualname__"].__get__
+_derives = vars(type)["__subclasscheck__"]
 
 
 def is_a(thing: object, *kinds: type) -> bool:
     """isinstance(), by what the object is, and not by what its `__class__` says."""
-    return any(map(kinds.__contains__, _mro(type(thing))))
+    return derives(type(thing), *kinds)
+
+
+def derives(kind: type, *bases: type) -> bool:
+    """issubclass(), whatever a metaclass says."""
+    return any(map(_derives, bases, repeat(kind)))
 
 
 def parents(kind: type) -> tuple[type, ...]:
     """A class and those it is derived from."""
     found: tuple[type, ...] = _mro(kind)
+    return found
+
+
+def members(kind: type) -> Mapping[str, Any]:
+    """What a class has of its own: vars(), whatever a metaclass says."""
+    found: Mapping[str, Any] = _dict(kind)
     return found
 
 
@@ -54,7 +67,7 @@ def has(thing: object, name: str) -> bool:
 def hiding(thing: object) -> list[str]:
     """Attributes of an object that hide such of its class."""
     own = dict.keys(_own(_mro(type(thing)), thing))
-    return [name for members in map(_dict, _mro(type(thing))) for name in own & members.keys()]
+    return [name for each in map(_dict, _mro(type(thing))) for name in own & each.keys()]
 
 
 def attribute(thing: object, name: str, default: Any = None) -> Any:
@@ -100,9 +113,9 @@ def _found(thing: object, name: str) -> Any:
 
 def _first(kinds: tuple[type, ...], name: str) -> Any:
     """What the first of several classes has that has something by that name, else _NOTHING."""
-    for members in map(_dict, kinds):
-        if name in members:
-            return members[name]
+    for each in map(_dict, kinds):
+        if name in each:
+            return each[name]
     return _NOTHING
 
 

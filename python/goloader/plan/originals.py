@@ -21,7 +21,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, Modul
 from typing import Any, TypeGuard
 from zipimport import zipimporter
 
-from .look import parents
+from .look import members, parents
 
 # Code that we ourselves put in place of a function's for a while, and functions that stand for builtins: what they
 # stand for. By identity, since code objects are equal to their copies.
@@ -499,7 +499,7 @@ def is_data(value: Any) -> bool:
     """True for settings and the like, which are anybody's to change."""
     kind = type(value)
     if kind not in _is_data_kind:
-        has = {name for base in parents(kind) for name in ("__call__", "__get__") if name in vars(base)}
+        has = {name for base in parents(kind) for name in ("__call__", "__get__") if name in members(base)}
         _is_data_kind[kind] = not has and not is_module(value)
     return _is_data_kind[kind]
 
@@ -553,7 +553,7 @@ def _is_of_library(owner: Any, name: str, value: Any) -> bool:
     if is_module(value):
         return True
     package = _top(module_of(kind))
-    if any("__call__" in vars(base) for base in parents(kind)):
+    if any("__call__" in members(base) for base in parents(kind)):
         return package in _LIBRARIES or package in _HARMLESS
     return _is_library(package)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import profile
 from .._told import users
-from ..adapters.torch import BaseIterator, begin, called_by, profiled
+from ..adapters.torch import BaseIterator, begin, called_by, name_of_iterator, profiled
 from ..on_error import Losses
 from . import book, generators
 from .ledger import Ledger, Record
@@ -53,6 +53,10 @@ class ResumableIterator(BaseIterator):
     # Whether the order gives arrays of indices; the user's dataset gets what the sampler gives.
     _arrays = False
     _ledgers: type[Ledger] = Ledger
+
+    def __getstate__(self) -> Any:
+        """Raises NotImplementedError, by the name of torch's iterator that would be here."""
+        raise NotImplementedError("{} cannot be pickled", name_of_iterator(self._num_workers))
 
     def __init__(self, loader: Any) -> None:
         self._rng = loader.rng

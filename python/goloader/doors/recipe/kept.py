@@ -17,6 +17,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...plan.look import name_of, own
+from ...plan.originals import module_of
 from ...plan.refusal import Refusal
 from ...selfcheck import libraries, memory
 
@@ -51,7 +52,7 @@ def named(loader: DataLoader[Any]) -> str:
         elif issubclass(kind, Enum) or kind is FunctionType:
             told.append(name_of(thing) if kind is FunctionType else str(vars(thing).get("_name_")))
         else:
-            told.append(f"{kind.__module__}.{name_of(thing)}")
+            told.append(f"{module_of(kind)}.{name_of(thing)}")
             if id(thing) in seen:
                 continue
             seen[id(thing)] = thing

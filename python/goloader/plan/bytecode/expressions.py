@@ -163,6 +163,10 @@ class Spread(Expression):
     owner: Expression
 
 
+# Py_TPFLAGS_HEAPTYPE: what others are is not asked of code of the user's.
+_HEAP_TYPE, _flags = 1 << 9, vars(type)["__flags__"].__get__
+
+
 @dataclass(frozen=True, eq=False)
 class Constant(Expression):
     """A constant of the code.
@@ -170,9 +174,11 @@ class Constant(Expression):
     kind  its type, since 1 and True are equal
     """
 
-    spelling = "{0.value!r}"
     value: Any
     kind: type
+
+    def _spelt(self) -> str:
+        return f"a {self.kind.__qualname__}" if _flags(self.kind) & _HEAP_TYPE else repr(self.value)
 
     def __eq__(self, other: object) -> bool:
         return type(other) is Constant and self._itself() == other._itself()
@@ -181,7 +187,8 @@ class Constant(Expression):
         return hash(self._itself())
 
     def _itself(self) -> tuple[type, Any]:
-        if self.kind.__hash__ is None:  # a list in a list: it is what it is, whatever it holds
+        # A list in a list, or an object of the user's: it is what it is, whatever it holds.
+        if _flags(self.kind) & _HEAP_TYPE or self.kind.__hash__ is None:
             return self.kind, id(self.value)
         # 0.0 equals -0.0, frozenset({1}) equals frozenset({True}), and a NaN not even itself.
         return self.kind, repr(self.value) if self.kind in (float, complex, frozenset) else self.value
@@ -547,7 +554,7 @@ def own_parts(expression: Expression) -> tuple[Expression, ...]:
         for value in expression._values():
             for each in value if type(value) is tuple else (value,):
                 part = each[1] if type(each) is tuple and len(each) == 2 else each
-                if isinstance(part, Expression):
+                if issubclass(type(part), Expression):  # a constant may be anybody's class, and isinstance() asks it
                     parts.append(part)
         found = kept["_parts"] = tuple(parts)
     return found

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
+from pathlib import PosixPath
+from types import BuiltinFunctionType, FunctionType, MethodType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from numpy.typing import NDArray
 
 from ...adapters.python import caught_warnings
 from ..bytecode import COMPARISONS, SIGNS, UnreadableError
+from ..look import is_a
+from ..originals import module_of
 from .integers import Integers
 from .program import DTYPES, Items, Writer
 
@@ -59,9 +62,27 @@ def kind_of(sample: Any) -> str:
         return "tensor"
     if type(sample) in (np.ndarray, np.memmap):
         return "array"
-    if isinstance(sample, np.generic):
+    if is_a(sample, np.generic):
         return "scalar"
     return "number" if type(sample) in _PYTHON else ""
+
+
+def _is_known(value: Any) -> bool:
+    """Whether no code of a user's runs where something is done with a value."""
+    kind = type(value)
+    if kind in (list, tuple, set, frozenset, dict):
+        inside = (*value, *value.values()) if kind is dict else value
+        return {*map(type, inside)} <= _KNOWN or all(map(_is_known, inside))
+    if kind is np.ndarray or kind is np.memmap:
+        return not value.dtype.hasobject
+    return kind in _KNOWN or module_of(kind).partition(".")[0] in ("numpy", "torch")
+
+
+# Of what is no array or tensor.
+_KNOWN = {
+    bool, int, float, complex, str, bytes, range, slice, type(None), type(...), type, FunctionType, BuiltinFunctionType,
+    MethodType, PosixPath,
+}  # fmt: skip
 
 
 def dtype_of(sample: Any) -> str:
@@ -103,12 +124,18 @@ class Arithmetic:
         """
 
         def sample(value: Any) -> Any:
-            return [sample(each) for each in value] if isinstance(value, list) else value.sample
+            if isinstance(value, list):
+                return [sample(each) for each in value]
+            if value.constant and not _is_known(value.sample):
+                raise UnreadableError("works with an object whose class may run code of its own")
+            return value.sample
 
         settings = {} if are_constant([*values, *(options or {}).values()]) else {"all": "ignore"}
         try:
             with caught_warnings() as warned, np.errstate(**settings), torch.no_grad():  # type: ignore[arg-type]
                 made = function(*map(sample, values), **{name: sample(each) for name, each in (options or {}).items()})
+        except UnreadableError:
+            raise
         except Exception as error:
             raise UnreadableError(f"does what fails ({type(error).__name__}: {error})") from None
         if warned:

@@ -20,6 +20,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import PosixPath
 from statistics import median
 from typing import Any
@@ -29,6 +30,7 @@ import torch
 
 from ...arrays.file_array import NUMPY_DTYPES, contiguous
 from ...state import generators
+from .. import ending
 from ..bytecode import UnreadableError
 from ..collation import is_channels_last
 from ..look import is_a, name_of
@@ -59,6 +61,8 @@ _WHOLES = (list, tuple, dict, set, frozenset)
 _ITEMS_MAX, _BYTES_MAX = 200_000, 32 << 20
 # Of samples.
 _KEPT_BYTES_MAX = 256 << 20
+# In which time they are to be made, or the first two where there are no workers: others wait for a batch.
+LIMIT_S = 1.0
 # The first sample may take so many times as long as others do.
 _LONGER_MAX = 10
 # Samples that are made to see what they are like.
@@ -154,6 +158,10 @@ class Kept(Node):
         if self.length < 1:
             raise UnreadableError("has no samples")
         places = sorted({n * (self.length - 1) // (_LOOKED_AT - 1) for n in range(_LOOKED_AT)})
+        ended = ending.ended([partial(operator.getitem, self.dataset, place) for place in places], LIMIT_S)
+        if ended < (len(places) if workers else min(2, len(places))):
+            raise UnreadableError(f"takes more than {LIMIT_S:g} s for a few of them")
+        places = places[:ended]
         made, took = [], []
         before = generators.capture(generators.PROCESS)
         with warnings.catch_warnings(record=True) as told:

@@ -32,7 +32,7 @@ import torch
 
 from ..bytecode import UnreadableError
 from ..harmless import BUILTINS, FUNCTIONS, LIBRARIES, MAKERS, NAMES, PLAIN, REACHING, SAME, Changes, codes_of
-from ..look import has, in_class, own, parents
+from ..look import derives, has, in_class, is_a, members, own, parents
 from ..originals import module_of
 from .own import function_in, is_of_library, is_plain, state_of, variable
 from .sources import FLOATS, INTS, TEXTS, Sources
@@ -162,7 +162,7 @@ class Pure:
         """An object that has a function as its method, and hands itself on."""
         for owner in self._owners.values():
             for kind in parents(type(owner)):
-                if any(function_in(each) is function for each in vars(kind).values()):
+                if any(function_in(each) is function for each in members(kind).values()):
                     return owner
         raise UnreadableError(f"calls {function.__qualname__}")
 
@@ -173,9 +173,9 @@ class Pure:
             return
         if kind is ModuleType and value.__name__.partition(".")[0] in self.libraries:
             return
-        if isinstance(value, type):
-            error = Exception in parents(value) and vars(builtins).get(value.__name__) is value
-            number = np.generic in parents(value) and module_of(value) == "numpy"
+        if is_a(value, type):
+            error = derives(value, Exception) and any(value is each for each in vars(builtins).values())
+            number = derives(value, np.generic) and module_of(value) == "numpy"
             if error or number:
                 return
         elif kind is FunctionType and name not in (*MAKERS, *BUILTINS):
@@ -192,7 +192,7 @@ class Pure:
             self._owns(value)
             # Anything may be done with it, by methods that are not named.
             for base in parents(kind):
-                for called, found in vars(base).items():
+                for called, found in members(base).items():
                     if called.startswith("__") and called not in _BEFORE and type(found) is FunctionType:
                         self._follow(found, is_method=True)
             return

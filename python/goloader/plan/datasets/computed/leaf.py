@@ -8,6 +8,7 @@ import math
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
+from types import BuiltinFunctionType, MethodType, MethodWrapperType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -410,7 +411,8 @@ class Leaf:
     def _call(self, function: Expression, values: list[Any], options: dict[str, Any]) -> Any:
         if isinstance(function, Attribute):
             called = self._node.own.means_if_seen(function)
-            if called is None or kind_of(getattr(called, "__self__", None)):
+            bound = called.__self__ if type(called) in (BuiltinFunctionType, MethodType, MethodWrapperType) else None
+            if called is None or kind_of(bound):
                 return self._method(function.owner, function.name, values, options)
         else:
             called = self._node.own.means(function)

@@ -94,11 +94,13 @@ def of_lists(rows: Sequence[Any], by_numpy: bool) -> Found:
     for row in rows:
         if not is_list(row):
             raise UnreadableError("takes lists of numbers, and others")
+        kinds |= {"numpy"} if isinstance(row, np.ndarray) else {_KINDS.get(each) for each in set(map(type, row))}
+        if None in kinds:
+            break
         key = id(row) if isinstance(row, np.ndarray) else repr(row)  # 0.0 equals -0.0, and 1 equals True
         if key not in known:
             known[key] = len(lists)
             lists.append(row)
-            kinds |= {"numpy"} if isinstance(row, np.ndarray) else {_KINDS.get(each) for each in set(map(type, row))}
         places.append(known[key])
     if by_numpy and kinds <= {"int", "numpy"}:
         kinds = {"numpy"}
