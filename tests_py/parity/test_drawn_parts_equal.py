@@ -48,6 +48,13 @@ NOISY = {
 CUT = {
     "columns": "s = random.randint(0, x.shape[2] - 7)\n    return x[:, :, s : s + 7], i",
     "rows": "s = np.random.randint(0, x.shape[1] - 5 + 1)\n    return torch.from_numpy(x[:, s : s + 5].copy())",
+    "both ways": "a, b = random.randint(0, 5), np.random.randint(0, 9)\n    return x[:, a : a + 7, b : b + 6], i",
+    "both ways, one after the other": "a, b = random.randint(0, 5), random.randint(0, 9)\n"
+    "    x = x[:, a : a + 7]\n    return torch.from_numpy(x[..., b : b + 6].copy()) / 2",
+    "all ways": "a, b, c = random.randint(0, 1), random.randint(0, 4), random.randint(0, 5)\n"
+    "    return x[a : a + 1, b : b + 8, c : c + 10] * 1",
+    "and flipped": "a, b = random.randint(0, 5), random.randint(0, 9)\n    x = x[:, a : a + 7, b : b + 6]\n"
+    "    if random.random() < 0.5:\n        x = x[:, :, ::-1]\n    return np.ascontiguousarray(x)",
     "planes": "s = random.randint(0, 1)\n    return x[s : s + 1].astype(np.float32)",
 }
 

@@ -211,9 +211,9 @@ class Crops(Computed):
         if len(keys) > 1 and not isinstance(keys[0], Display) and varies(keys[0]) and self._array(of.owner) is not None:
             return Item(Item(of.owner, keys[0]), _key(keys[1:]))
         moving = [n for n, key in enumerate(keys) if isinstance(key, Display) and varies(key)]
-        if len(moving) != 1 or all(_is_every(key) for n, key in enumerate(keys) if n not in moving):
+        if not moving or all(_is_every(key) for n, key in enumerate(keys) if n != moving[0]):
             return of
-        (n,) = moving
+        n = moving[0]
         if any(isinstance(key, Constant) and key.value in (None, ...) for key in keys[:n]):
             return of
         window = Item(of.owner, _key([*[_EVERY] * n, keys[n]]))
@@ -826,18 +826,20 @@ class Crops(Computed):
 
     def _row(self, read: RowsInput) -> Number:
         """Where its first item is among those of all arrays."""
-        c, whole, crop = self.c, read.whole, read.crop
+        c, whole = self.c, read.whole
         begin = whole.begin(self)
-        if crop is None:
-            return c.let(begin.json, "int")
-        assert crop.length is not None
-        everything = whole.extent(self, crop.base_axis)
-        c.check(["<", crop.start.json, everything.json])
-        if not crop.padded:
-            end = numbers.binary("+", crop.start, crop.extent)
-            c.check(["<=", end.json, everything.json])
-        step = Number(whole.strides[crop.base_axis] // whole.unit, "int")
-        return c.let(numbers.binary("+", begin, numbers.binary("*", crop.start, step)).json, "int")
+        for crop in read.crops:
+            assert crop.length is not None
+            if crop.padded and len(read.crops) > 1:
+                raise UnreadableError("puts numbers behind an array, of which parts are taken along other axes")
+            everything = whole.extent(self, crop.base_axis)
+            c.check(["<", crop.start.json, everything.json])
+            if not crop.padded:
+                end = numbers.binary("+", crop.start, crop.extent)
+                c.check(["<=", end.json, everything.json])
+            step = Number(whole.strides[crop.base_axis] // whole.unit, "int")
+            begin = numbers.binary("+", begin, numbers.binary("*", crop.start, step))
+        return c.let(begin.json, "int")
 
 
 _ARRAYS = (np.ndarray, np.memmap, torch.Tensor)

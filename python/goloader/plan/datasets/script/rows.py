@@ -35,6 +35,7 @@ from ...bytecode import (
 from ..columns import Columns
 from ..databases import Transaction
 from ..own import ERRORS
+from ..sources import check_settled
 from . import numbers, tables
 from .numbers import INDEX, Number
 from .tables import Lists
@@ -262,10 +263,12 @@ def members_of(c: Compiler, of: Expression) -> Callable[[Number], Number] | None
 def _rows_of_lists(c: Compiler, of: Expression) -> _Rows:
     """Lists of the user's data: one for all samples, or one a row. Raises UnreadableError, or as its code may."""
     try:
-        whole = lambda: [c.own.value(of)]  # noqa: E731
-        return _Rows(of, whole, whole, c.own.value(of), Number(0, "int"))
+        first = c.own.value(of)
     except UnreadableError:
         return _rows(c, of)
+    check_settled(first, of)
+    whole = lambda: [c.own.value(of)]  # noqa: E731
+    return _Rows(of, whole, whole, first, Number(0, "int"))
 
 
 def row_of(c: Compiler, of: Expression) -> tuple[Expression, Number]:

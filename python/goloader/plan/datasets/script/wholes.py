@@ -203,15 +203,15 @@ def _reach(shape: tuple[int, ...], strides: tuple[int, ...], size: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class RowsInput:
-    """What a program is given of an array: all of it, or so many items along an axis.
+    """What a program is given of an array: all of it, or so many items along some axes.
 
-    rows  the shape
-    crop  which part; None for all
+    rows   the shape
+    crops  which part, an axis each; none for all
     """
 
     whole: Whole
     rows: tuple[int, ...]
-    crop: Crop | None = None
+    crops: tuple[Crop, ...] = ()
 
     @property
     def base(self) -> Base | FilesAhead:
@@ -230,14 +230,13 @@ class WholeLeaf(Leaf):
     """What code makes of such arrays.
 
     axis  along which parts are taken, item by item; of arrays that differ in length it is the first
+    cuts  along other axes so many items are taken already
     """
 
-    _crop: Crop | None = None
-
-    def __init__(self, crops: Crops, axis: int | None = None) -> None:
+    def __init__(self, crops: Crops, axis: int | None = None, cuts: tuple[Crop, ...] = ()) -> None:
         super().__init__(crops)
         self._crops: Crops = self._node  # type: ignore[assignment]
-        self._axis = axis
+        self._axis, self._cuts = axis, cuts
 
     def _worked_out(self, expression: Expression) -> Value | None:
         return None
@@ -251,11 +250,33 @@ class WholeLeaf(Leaf):
                 return self._of_whole(self._crops.all_of(place))
             case Item() | Part() if (whole := self._crops.whole(expression)) is not None:
                 return self._of_whole(whole)
+            case Item(key=key) if varies(key) and (cut := self._cut_by(expression)) is not None:
+                return self._within(cut).value(cut.of)
             case Drawn(number=number) if isinstance(item := self._crops.c.drawn.get(number), Expression):
                 return self.value(item)
             case Either(number=number) if isinstance(holds := self._crops.c.branches.get(number), bool):
                 return self.value(expression.then if holds else expression.otherwise)
         return super()._compiled(expression)
+
+    @property
+    def _parts(self) -> tuple[Crop, ...]:
+        return self._cuts
+
+    def _cut_by(self, of: Item) -> Crop | None:
+        """So many items along another axis; None of what is none."""
+        crop = None if self._axis is None else self._crops.known_crop(of)
+        if crop is None or crop.length is None or crop.padded or crop.of is of:
+            return None
+        return None if crop.base_axis in (self._axis, *(each.base_axis for each in self._cuts)) else crop
+
+    def _within(self, cut: Crop) -> WholeLeaf:
+        """A leaf of what is cut."""
+        return WholeLeaf(self._crops, self._axis, (*self._cuts, cut))
+
+    def _shape_of(self, whole: Whole) -> tuple[int, ...]:
+        """With what is cut."""
+        cut = {each.base_axis: each.length or 0 for each in self._cuts}
+        return tuple(cut.get(axis, extent) for axis, extent in enumerate(whole.first.shape))
 
     def _of_files(self, base: FilesAhead) -> Value:
         first, axis = base.first, base.axis if base.array is None else None
@@ -265,6 +286,8 @@ class WholeLeaf(Leaf):
 
     def _of_whole(self, whole: Whole) -> Value:
         first, axis = whole.first, self._axis if whole.axis is None else whole.axis
+        if self._cuts:
+            first = first[tuple(slice(0, extent) for extent in self._shape_of(whole))]
         if axis is None:
             return self._input(whole, first)
         if not 0 <= axis < first.ndim or first.shape[axis] < 2:
@@ -276,7 +299,7 @@ class WholeLeaf(Leaf):
         rows = tuple(np.shape(sample))
 
         def make() -> Items:
-            self.inputs.append(RowsInput(whole, rows, self._crop))
+            self.inputs.append(RowsInput(whole, rows, self._parts))
             return self.writer.input(dtype_of(sample), rows)
 
         return Value(sample, make=make)
@@ -306,17 +329,32 @@ class PartLeaf(WholeLeaf):
     nobody has."""
 
     def __init__(
-        self, crops: Crops, axis: int, length: int, crop: Crop | None = None, leaf: WindowLeaf | None = None
+        self,
+        crops: Crops,
+        axis: int,
+        length: int,
+        crop: Crop | None = None,
+        leaf: WholeLeaf | None = None,
+        cuts: tuple[Crop, ...] = (),
     ) -> None:
-        super().__init__(crops, axis)
+        super().__init__(crops, axis, cuts)
         self._length, self._crop = length, crop
         if leaf is not None:
             self.writer, self.inputs, self._arithmetic = leaf.writer, leaf.inputs, leaf._arithmetic
 
+    @property
+    def _parts(self) -> tuple[Crop, ...]:
+        return self._cuts if self._crop is None else (*self._cuts, self._crop)
+
+    def _within(self, cut: Crop) -> WholeLeaf:
+        assert self._axis is not None and cut.length is not None
+        self._crops.c.equal(cut.extent, Number(cut.length, "int"))
+        return PartLeaf(self._crops, self._axis, self._length, self._crop, self, (*self._cuts, cut))
+
     def _of_whole(self, whole: Whole) -> Value:
         axis = whole.axis if whole.axis is not None else self._axis
         assert axis is not None
-        shape = tuple(self._length if n == axis else extent for n, extent in enumerate(whole.first.shape))
+        shape = tuple(self._length if n == axis else extent for n, extent in enumerate(self._shape_of(whole)))
         if isinstance(whole.first, torch.Tensor):
             return self._input(whole, torch.zeros(shape, dtype=whole.first.dtype))
         zeros = np.zeros(shape, whole.first.dtype)
@@ -543,7 +581,7 @@ class WindowLeaf(WholeLeaf):
         stored = self.writer.inputs[0][0] if how == "cast" else ""
         read = [each for each in self.inputs if isinstance(each, RowsInput)]
         found = tuple(
-            each.whole.array(each.rows, stored, ends=each.crop is not None and each.crop.padded) for each in read
+            each.whole.array(each.rows, stored, ends=any(crop.padded for crop in each.crops)) for each in read
         )
         vectors = [each.number if isinstance(each, VectorInput) else None for each in self.inputs]
         program = None if how else self.writer.finished(items, vectors=vectors)
