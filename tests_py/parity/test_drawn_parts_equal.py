@@ -1,5 +1,5 @@
 """Classes that draw what they do to arrays, which are in memory or in a file for each sample: flips, crops and noise,
-by numpy, torch and torchvision's transforms. Batches, errors and where the generators stand behind them are torch's."""
+by numpy and torch. Batches, errors and where the generators stand behind them are torch's."""
 
 from __future__ import annotations
 
@@ -12,15 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-import torchvision.transforms as T
 from torch.utils.data import Dataset
-from torchvision.transforms import v2
 from twins import Program, check, compare, loader_of, run
 
 import goloader
 
 COUNT, SHAPE = 13, (2, 12, 15)
-SPACE = {"np": np, "torch": torch, "random": random, "T": T, "v2": v2, "pickle": pickle}
+SPACE = {"np": np, "torch": torch, "random": random, "pickle": pickle}
 
 # What gives x, an array of SHAPE.
 OF_FILES = {
@@ -43,6 +41,7 @@ NOISY = {
     "normal": "return x + np.random.normal(0, 0.1, x.shape[2]), i",
     "uniform": "return {'x': x * np.random.uniform(0.8, 1.2), 'y': self.labels[i]}",
     "of torch": "x = torch.from_numpy(x.copy())\n    return x + 0.1 * torch.randn(x.shape), x",
+    "like it": "x = torch.from_numpy(x.astype(np.float32))\n    return x + torch.randn_like(x), torch.rand_like(x)",
     "masked": "x = x.copy()\n    s = np.random.randint(0, 9)\n    x[:, s : s + 3] = 0\n    return torch.from_numpy(x)",
 }
 CUT = {

@@ -636,14 +636,12 @@ def drawn_by(called: Any) -> str | None:
             return "random.random"
         if called in (torch.randint, torch.randperm):
             return f"torch.{called.__name__}"
-        if (
-            called in (torch.rand, torch.randn, torch.multinomial, torch.bernoulli)
-            and torch.get_default_dtype() is torch.float32
-        ):
+        if called in _TORCH and torch.get_default_dtype() is torch.float32:
             return f"torch.{called.__name__}"
     return None
 
 
+_TORCH = (torch.rand, torch.randn, torch.rand_like, torch.randn_like, torch.multinomial, torch.bernoulli)
 _PYTHON = {"uniform", "randint", "randrange", "choice", "choices", "gauss", "shuffle"}
 _NUMPY = {
     "rand", "random", "random_sample", "uniform", "randint", "choice", "randn", "standard_normal", "normal",

@@ -319,6 +319,16 @@ class Crops(Computed):
         self.c.account(of)
         return tuple(value.sample.shape)
 
+    def shape_like(self, of: Expression) -> tuple[int, ...] | None:
+        """The shape of a tensor of float32 whose items lie in order; None for another."""
+        value = WindowLeaf(self).value(of)
+        if not isinstance(value, Value) or kind_of(value.sample) != "tensor":
+            return None
+        if value.sample.dtype != torch.float32 or not value.sample.is_contiguous():
+            return None
+        self.c.account(of)
+        return tuple(value.sample.shape)
+
     def own_rows(self, shuffle: Call) -> int | None:
         """Of an array of numpy's that was made for its sample, and that nothing else has, how many rows a call puts in
         order; None for another."""

@@ -155,6 +155,11 @@ def _vector(c: Compiler, call: Call, library: str, kind: str) -> Vector | None:
         return None if shape is None or one else _filled(c, _BY_EXTENTS[by], shape)
     if by == "torch.bernoulli":
         return _chances(c, call)
+    if by in ("torch.rand_like", "torch.randn_like"):
+        (of,) = call.arguments if len(call.arguments) == 1 and not call.options else (call,)
+        if (shape := c.crops.shape_like(of)) is None:
+            raise UnreadableError(f"draws by {call}", call)
+        return _filled(c, by.removesuffix("_like"), shape)
     if by in ("numpy.permutation", "torch.randperm"):
         count = c.crops.shape(call.arguments[0]) if len(call.arguments) == 1 and not call.options else None
         if count is None or len(count) != 1:
