@@ -44,8 +44,17 @@ static void plain_sum(const float *weight, int32_t count, int32_t group, const f
     gl_torch_sum_parts(weight, count, group, src, step, n, dst, plain_sum_twice, plain_sum_once);
 }
 
-const gl_torch gl_plain_torch = {
-    .grey = plain_grey, .blend = plain_blend, .sharpen = plain_sharpen, .hue = plain_hue, .sum = plain_sum};
+static void plain_sum_lanes(const float *weight, int32_t taps, const int32_t *first, const int32_t *count,
+                            int32_t group, const float *src, int32_t n, float *dst) {
+    gl_torch_lanes_loop(weight, taps, first, count, group, src, n, dst, plain_sum_twice);
+}
+
+const gl_torch gl_plain_torch = {.grey = plain_grey,
+                                 .blend = plain_blend,
+                                 .sharpen = plain_sharpen,
+                                 .hue = plain_hue,
+                                 .sum = plain_sum,
+                                 .sum_lanes = plain_sum_lanes};
 
 static void take_grey(gl_stage *stage, int32_t y, int32_t rows, const uint8_t *const plane[3], ptrdiff_t stride) {
     const gl_target *target = &stage->target;

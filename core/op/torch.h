@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define GL_TORCH_LOOP static inline __attribute__((always_inline))
 
@@ -26,6 +27,10 @@ typedef struct gl_torch {
      * are rounded before they are added. */
     void (*sum)(const float *weight, int32_t count, int32_t group, const float *src, ptrdiff_t step, int32_t n,
                 float *dst);
+    /* The same of GL_TORCH_LANES numbers that lie side by side, n times: from number first[i] on with count[i] weights, of
+     * which there is room for `taps`. */
+    void (*sum_lanes)(const float *weight, int32_t taps, const int32_t *first, const int32_t *count, int32_t group,
+                      const float *src, int32_t n, float *dst);
 } gl_torch;
 
 extern const gl_torch gl_plain_torch;
@@ -47,7 +52,7 @@ GL_TORCH_LOOP void gl_torch_sum_columns(const float *weight, int32_t from, int32
             sum[x] = gl_torch_add(sum[x], src[j * step + x], weight[j], fused);
 }
 
-enum { GL_TORCH_CHUNK = 32 };
+enum { GL_TORCH_CHUNK = 32, GL_TORCH_LANES = 16 };
 
 /* Adds products [from, to) to `columns` sums; of the usual numbers of columns compilers keep the sums in registers. */
 GL_TORCH_LOOP void gl_torch_sum_loop(const float *weight, int32_t from, int32_t to, const float *src, ptrdiff_t step,
@@ -73,6 +78,21 @@ GL_TORCH_LOOP void gl_torch_sum_parts(const float *weight, int32_t count, int32_
             dst[at + x] = weight[0] * src[at + x];
         twice(weight, 1, grouped, src + at, step, columns, dst + at);
         once(weight, grouped, count, src + at, step, columns, dst + at);
+    }
+}
+
+GL_TORCH_LOOP void gl_torch_lanes_loop(const float *weight, int32_t taps, const int32_t *first, const int32_t *count,
+                                       int32_t group, const float *src, int32_t n, float *dst, gl_torch_part *twice) {
+    for (int32_t i = 0; i < n; i++, weight += taps, dst += GL_TORCH_LANES) {
+        const float *from = src + (ptrdiff_t)first[i] * GL_TORCH_LANES;
+        const int32_t grouped = 1 + (count[i] - 1) / group * group;
+        float sum[GL_TORCH_LANES];
+        for (int x = 0; x < GL_TORCH_LANES; x++)
+            sum[x] = weight[0] * from[x];
+        if (grouped > 1)
+            twice(weight, 1, grouped, from, GL_TORCH_LANES, GL_TORCH_LANES, sum);
+        gl_torch_sum_columns(weight, grouped, count[i], from, GL_TORCH_LANES, GL_TORCH_LANES, 1, sum);
+        memcpy(dst, sum, sizeof sum);
     }
 }
 

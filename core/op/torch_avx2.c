@@ -63,6 +63,12 @@ static void sum(const float *weight, int32_t count, int32_t group, const float *
     gl_torch_sum_parts(weight, count, group, src, step, n, dst, sum_twice, sum_once);
 }
 
-const gl_torch gl_avx2_torch = {.grey = grey, .blend = blend, .sharpen = sharpen, .hue = hue, .sum = sum};
+ONCE static void sum_lanes(const float *weight, int32_t taps, const int32_t *first, const int32_t *count, int32_t group,
+                           const float *src, int32_t n, float *dst) {
+    gl_torch_lanes_loop(weight, taps, first, count, group, src, n, dst, sum_twice);
+}
+
+const gl_torch gl_avx2_torch = {
+    .grey = grey, .blend = blend, .sharpen = sharpen, .hue = hue, .sum = sum, .sum_lanes = sum_lanes};
 
 #endif

@@ -19,7 +19,7 @@
 #pragma GCC optimize("fp-contract=off")
 #endif
 
-enum { LANES = GL_SQUARE }; /* rows that are summed across at a time */
+enum { LANES = GL_TORCH_LANES }; /* rows that are summed across at a time */
 
 /* One axis: output i sums weight[i * taps + j] * input[first[i] + j], j < count[i]. */
 typedef struct axis {
@@ -120,6 +120,7 @@ static places cut_places(const gl_stage *stage) {
 /* LANES rows, or the first `rows`, a pixel beside the other: as `numbers`, or as themselves without. */
 static void turn(const float *numbers, const uint8_t *plane, ptrdiff_t stride, int32_t rows, int32_t width,
                  float *turned) {
+    _Static_assert((int)LANES == (int)GL_SQUARE, "a square has as many rows");
     gl_square square = {{0}};
     for (int32_t x = 0; x < width; x += LANES) {
         const int32_t columns = smaller(LANES, width - x);
@@ -144,10 +145,9 @@ static void across(const gl_stage *stage, const places *at, const float *numbers
         for (int32_t x = 0; x < stage->target.width; x += LANES) {
             const int32_t columns = smaller(LANES, stage->target.width - x);
             float sums[LANES][LANES];
-            for (int32_t i = 0; i < columns; i++)
-                stage->kernels->torch->sum(at->columns.weight + (ptrdiff_t)(x + i) * at->columns.taps,
-                                           at->columns.count[x + i], at->group,
-                                           at->turned + at->columns.first[x + i] * LANES, LANES, LANES, sums[i]);
+            stage->kernels->torch->sum_lanes(at->columns.weight + (ptrdiff_t)x * at->columns.taps, at->columns.taps,
+                                             at->columns.first + x, at->columns.count + x, at->group, at->turned,
+                                             columns, sums[0]);
             float *row = at->middle + (size_t)y * at->stride + x;
             for (int32_t r = 0; r < rows; r++, row += at->stride)
                 for (int32_t i = 0; i < columns; i++)
