@@ -25,7 +25,7 @@ from twins import Program, check, compare, loader_of, run
 import goloader
 from goloader import selfcheck
 
-pytestmark = [pytest.mark.timeout(600), pytest.mark.filterwarnings("ignore")]
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 SPACE = {
     "np": np, "torch": torch, "torchvision": torchvision, "T": T, "F": F, "v2": v2, "ImageReadMode": ImageReadMode,
