@@ -518,6 +518,11 @@ class InMemory(data.Dataset[Any]):
         return self.transform(Image.fromarray(self.images[index]))
 
 
+class OfTorchvision(InMemory):
+    def __getitem__(self, index: int) -> Any:
+        return self.transform(self.images[index].reshape(8, 8, 3))
+
+
 def pictures(root: Path) -> Iterator[data.Dataset[Any]]:
     grey, labels = np.zeros((4, 8, 8), np.uint8), [0, 1, 2, 3]
     tensor = torch.from_numpy(grey)
@@ -534,6 +539,8 @@ def pictures(root: Path) -> Iterator[data.Dataset[Any]]:
     yield data.ConcatDataset([data.Subset(made(datasets.USPS, data=grey, targets=labels), [1])] * 2)
     yield made(TwoCrops, data=np.zeros((4, 8, 8, 3), np.uint8), targets=labels)
     yield InMemory(np.zeros((4, 8, 8, 3), np.uint8), v1.Compose([v1.RandomResizedCrop(8), *TAIL]))
+    for steps in ([v1.ToPILImage(), v1.RandomCrop(6), *TAIL], [*TAIL, v1.RandomHorizontalFlip()]):
+        yield OfTorchvision(np.zeros((4, 8 * 8 * 3), np.uint8), v1.Compose(steps))
 
 
 Table = list[tuple[str, str, Callable[[Path], Iterator[data.Dataset[Any]]]]]
@@ -619,7 +626,8 @@ DATASETS: Table = [
         "images in memory",
         "`MNIST`, `FashionMNIST`, `KMNIST`, `EMNIST`, `QMNIST`, `USPS`, `SEMEION`, `CIFAR10`, `CIFAR100`, `SVHN`, "
         "`STL10`, `FER2013`, subclasses of them, and your own classes that make an image with "
-        "`Image.fromarray(self.images[index])` and transform it, once or twice (two crops), compiled from their "
+        "`Image.fromarray(self.images[index])` and transform it, once or twice (two crops), or that transform "
+        "`self.images[index]`, of bytes, by what begins with `ToPILImage` or `ToTensor`, compiled from their "
         "bytecode; `Subset` and `ConcatDataset` of them",
         pictures,
     ),

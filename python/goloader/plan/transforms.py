@@ -488,9 +488,7 @@ def step_of(
     before    the resize that its numbers come from
     """
     is_tensor = of_bytes is not None
-    check_defaults()
-    _check_intact(each)
-    _check_calls(each)
+    check_called(each)
     operation = _operations().get(type(each), _UNKNOWN)
     does = operation.does
     if operation.read is not None:
@@ -508,6 +506,13 @@ def step_of(
     if is_tensor or not does & (Does.MOVES | Does.AUGMENTS):
         raise TransformRefusal(_name(each), f"{_path(type(each))} is not known", "TRANSFORM_UNKNOWN")
     return read(operation, each, channels, size), False
+
+
+def check_called(each: Any) -> None:
+    """Raises RefusalError unless calling one of torchvision's transforms does what its class was written to do."""
+    check_defaults()
+    _check_intact(each)
+    _check_calls(each)
 
 
 def _borders_alike(each: Any) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from types import BuiltinFunctionType
 from typing import Any
 
@@ -59,6 +61,16 @@ def makes_image(called: Any) -> bool:
         return is_original(called, "PIL", "goloader")
     by_torchvision = getattr(utils, "_Image_fromarray", None)
     return called is by_torchvision and is_original(called, "torchvision")
+
+
+def converts_arrays(called: Any) -> bool:
+    """True for torchvision's functions that make an image or a tensor of an array, and its objects that call them."""
+    transforms, v2 = sys.modules.get("torchvision.transforms.transforms"), sys.modules.get("torchvision.transforms.v2")
+    if transforms is None or called is None:
+        return False
+    functional = vars(sys.modules["torchvision.transforms.functional"])
+    kinds = [vars(each)[name] for each in (transforms, v2) if each for name in ("ToTensor", "ToPILImage")]
+    return type(called) in kinds or any(called is functional[name] for name in ("to_tensor", "to_pil_image"))
 
 
 def opened_path(own: Code, opened: Expression) -> Expression:
@@ -120,8 +132,32 @@ def encoded_path(own: OwnCode, buffer: Expression) -> Expression | None:
     return None
 
 
-def array_of(own: OwnCode, call: Call) -> tuple[Item, str, str]:
-    """The row of an array that an image is made of, the array's axes ("nyxc", "ncyx", "nyx"), and the image's mode.
+@dataclass(frozen=True)
+class Row:
+    """An item of an array or a tensor, as code has it.
+
+    place  the item
+    kind   np.ndarray or torch.Tensor
+    shape  of the array's rows, or that which code gives them
+    order  which dimensions of these its own are
+    """
+
+    place: Item
+    kind: type
+    shape: tuple[int, ...]
+    order: tuple[int, ...]
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        return tuple(self.shape[axis] for axis in self.order)
+
+    def axes(self, names: str) -> str:
+        """Of the array, with "n" for its rows, by the names of the row's own dimensions."""
+        return "n" + "".join(names[self.order.index(axis)] for axis in range(len(self.shape)))
+
+
+def array_of(own: OwnCode, call: Call) -> tuple[Row, str, str]:
+    """The row that Pillow makes an image of, the array's axes (of "n", "y", "x" and "c"), and the image's mode.
 
     Raises UnreadableError for a call that is not known.
     """
@@ -133,36 +169,88 @@ def array_of(own: OwnCode, call: Call) -> tuple[Item, str, str]:
         or len(modes) + 1 != len(call.arguments) + len(call.options)
     ):
         raise UnreadableError(f"makes images by {call}", call)
-    place, axes = row_of(own, call.arguments[0])
+    row = row_of(own, call.arguments[0])
+    if row.kind is not np.ndarray or len(row.order) not in (2, 3):
+        raise UnreadableError(f"makes images of {call.arguments[0]}", call)
+    axes = "yxc"[: len(row.order)]
     plain = "RGB" if "c" in axes else "L"
     mode = own.means(modes[0]) if modes else None
     if mode not in (None, plain) or (mode is not None and warns_of(own.value(call.function), mode)):
         raise UnreadableError(f"makes images of mode {mode}", call)
-    return place, axes, plain
+    return row, row.axes(axes), plain
 
 
-def row_of(own: OwnCode, row: Expression) -> tuple[Item, str]:
-    """An item of an array, and the array's axes, if a value is that. Raises UnreadableError."""
-    match row:
+def is_row(own: OwnCode, of: Expression) -> bool:
+    """Whether it is a row of an array or a tensor of bytes."""
+    try:
+        return own.value(row_of(own, of).place.owner).dtype in (np.uint8, torch.uint8)
+    except UnreadableError:
+        return False
+
+
+def row_of(own: OwnCode, of: Expression) -> Row:
+    """The row of an array or a tensor that a value is. Raises UnreadableError."""
+    match of:
         case Item(owner=place):
             array = own.value(place)
-            if type(array) in (np.ndarray, torch.Tensor) and array.ndim in (3, 4):
-                return row, "nyxc"[: array.ndim]
-        case Call(function=Attribute(owner=inner, name="numpy"), arguments=(), options=()):
-            item, axes = row_of(own, inner)
-            if type(own.value(item.owner)) is torch.Tensor:
-                return item, axes
-        case Call(function=Attribute(owner=inner, name="astype"), arguments=(dtype,), options=()):
-            item, axes = row_of(own, inner)
-            if type(own.value(item.owner)) is np.ndarray and own.means(dtype) in (np.uint8, "uint8"):
-                return item, axes
-        case Call(function=function, arguments=(inner, Display(items=order)), options=()):
-            item, axes = row_of(own, inner)
-            array, turn = own.value(item.owner), [own.value(each) for each in order]
-            turned = own.means(function) is np.transpose and turn == [1, 2, 0]
-            if turned and axes == "nyxc" and type(array) is np.ndarray:
-                return item, "ncyx"
-    raise UnreadableError(f"makes images of {row}", row)
+            if type(array) in (np.ndarray, torch.Tensor) and array.ndim > 1:
+                return Row(of, type(array), tuple(array.shape[1:]), tuple(range(array.ndim - 1)))
+        case Call(function=function, arguments=(inner, order), options=()) if own.if_seen(function) is np.transpose:
+            own.means(function)
+            return _row_by(own, inner, "transpose", (order,), of)
+        case Call(function=Attribute(owner=inner, name=name), arguments=arguments, options=()):
+            return _row_by(own, inner, name, arguments, of)
+    raise UnreadableError(f"makes images of {of}", of)
+
+
+def _row_by(own: OwnCode, inner: Expression, name: str, arguments: tuple[Expression, ...], of: Expression) -> Row:
+    """What a method gives of a row."""
+    row = row_of(own, inner)
+    method = _METHODS[row.kind].get(name)
+    made = None if method is None else method(row, *map(own.means, _spread(arguments)))
+    if made is None:
+        raise UnreadableError(f"makes images of {of}", of)
+    return made
+
+
+def _spread(arguments: tuple[Expression, ...]) -> tuple[Expression, ...]:
+    """Numbers that are given one by one, or together."""
+    match arguments:
+        case (Display(kind=kind, items=items),) if kind in (list, tuple):
+            return items
+    return arguments
+
+
+def _as_array(row: Row, *others: Any) -> Row | None:
+    return None if others else replace(row, kind=np.ndarray)
+
+
+def _as_bytes(row: Row, *dtypes: Any) -> Row | None:
+    return row if dtypes in ((np.uint8,), ("uint8",)) else None
+
+
+def _exchanged(row: Row, *axes: Any) -> Row | None:
+    """A row whose dimensions are in another order."""
+    if not {*map(type, axes)} <= {int} or sorted(axes) != list(range(len(row.order))):
+        return None
+    return replace(row, order=tuple(row.order[axis] for axis in axes))
+
+
+def _reshaped(row: Row, *shape: Any) -> Row | None:
+    if not {*map(type, shape)} <= {int} or list(row.order) != sorted(row.order):
+        return None
+    try:
+        made = np.empty(row.shape, np.bool_).reshape(shape)
+    except ValueError:
+        return None
+    return replace(row, shape=made.shape, order=tuple(range(made.ndim)))
+
+
+# By the kind of a row: methods that leave its bytes as they are. They give None for arguments that are not known.
+_METHODS: dict[type, dict[str, Callable[..., Row | None]]] = {
+    np.ndarray: {"astype": _as_bytes, "reshape": _reshaped, "transpose": _exchanged},
+    torch.Tensor: {"numpy": _as_array, "permute": _exchanged, "reshape": _reshaped, "view": _reshaped},
+}
 
 
 def warns_of(function: Any, mode: str) -> bool:

@@ -284,9 +284,10 @@ class OpenedFiles(Node):
                 if type(self._own.value(_rows(row))) is list:
                     self._own.means(given.function)
                     return _Opened(row, "file", given, given, axes="nyx")
-        place, axes, _ = array_of(self._own, given)
-        if not isinstance(place.key, Index):
-            raise UnreadableError(f"makes images of {place}", place)
+        taken, axes, _ = array_of(self._own, given)
+        place = taken.place
+        if not isinstance(place.key, Index) or taken.shape != tuple(self._own.value(place.owner).shape[1:]):
+            raise UnreadableError(f"makes images of {given.arguments[0]}", place)
         return _Opened(place, "file", given, given, axes=axes)
 
     def _in_memory(self) -> Any:

@@ -50,18 +50,25 @@ class PixelPairPart(PixelPart):
 class Block:
     """Images that are one array, or one tensor.
 
-    axes  "n" for images, "y", "x", and "c" for channels
+    axes   "n" for images, "y", "x", and "c" for channels, or "1" for the one that there is
+    shape  of one image; None for that which the array has
     """
 
-    def __init__(self, name: str, data: Any, wanted: type[Any], axes: str) -> None:
-        if type(data) is not wanted or data.ndim != len(axes) or data.dtype not in (np.uint8, torch.uint8):
+    def __init__(
+        self, name: str, data: Any, wanted: type[Any], axes: str, shape: tuple[int, ...] | None = None
+    ) -> None:
+        if shape is None:
+            shape = tuple(data.shape[1:]) if type(data) is wanted else ()
+        if type(data) is not wanted or len(axes) != 1 + len(shape) or data.dtype not in (np.uint8, torch.uint8):
             raise SourceRefusal(name, f"its data is not a {wanted.__name__} of uint8 images", "PIXELS")
         self._data, self._layout = data, layout_of(data)
-        if isinstance(data, np.ndarray):
-            self.pixels = _pixels(name, data, data, axes)
-        else:
-            tensor = Tensor(data)
-            self.pixels = _pixels(name, _over(tensor), tensor, axes)
+        owner = data if isinstance(data, np.ndarray) else Tensor(data)
+        array = owner if isinstance(owner, np.ndarray) else _over(owner)
+        if array.shape[1:] != shape:
+            if not array[:1].flags.c_contiguous:
+                raise SourceRefusal(name, "its images are not contiguous in memory", "PIXELS")
+            array = array.reshape(len(array), *shape)
+        self.pixels = _pixels(name, array, owner, axes)
 
     def unchanged(self, data: Any, at: Indices | None) -> bool:
         return data is self._data and layout_of(data) == self._layout
@@ -97,6 +104,8 @@ def _over(tensor: Tensor) -> NDArray[np.uint8]:
 
 
 def _pixels(name: str, array: NDArray[np.uint8], owner: Any, axes: str) -> Pixels:
+    if "1" in axes:
+        array, axes = array.squeeze(axes.index("1")), axes.replace("1", "")
     layout = "flat" if "c" not in axes else "interleaved" if array.strides[axes.index("c")] == 1 else "planar"
     if "c" in axes and array.shape[axes.index("c")] != 3:
         raise SourceRefusal(name, f"its images have {array.shape[axes.index('c')]} channels, not 3", "PIXELS")

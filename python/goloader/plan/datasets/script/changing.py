@@ -25,7 +25,7 @@ from ...bytecode import (
 )
 from ...look import in_class
 from ...originals import is_original
-from ..images import reads_by_opencv
+from ..images import converts_arrays, reads_by_opencv
 from ..readers import array_reader
 from . import arrays, patches
 from .images import is_in_place
@@ -78,7 +78,7 @@ def held_of(c: Compiler, of: Expression) -> Held:
                 return c.memory.new(compact=compact)
             if array_reader(called) is not None and c.sure_picture(of).tail[0] is not np.asarray:
                 return c.memory.new()
-            if any(called is each for each in _NEW) or _is_normalize(called):
+            if any(called is each for each in _NEW) or _is_normalize(called) or _is_scaled(c, called, operands):
                 return c.memory.new()
             if of_opencv and len(operands) == 1:
                 return c.memory.new()
@@ -97,6 +97,11 @@ def _is_normalize(called: Any) -> bool:
     """Whether it is torchvision's, which makes a new tensor."""
     of_torchvision = is_original(in_class(type(called), "forward"), "torchvision")
     return of_torchvision and type(called).__name__ == "Normalize" and not is_in_place(called)
+
+
+def _is_scaled(c: Compiler, called: Any, of: list[Expression]) -> bool:
+    """Whether it is torchvision's ToTensor of an array of bytes, which it divides."""
+    return converts_arrays(called) and all(c.sure_picture(each).made().dtype == np.uint8 for each in of)
 
 
 def _back_or_plain(c: Compiler, key: Expression) -> tuple[bool, bool]:

@@ -49,7 +49,7 @@ from ...look import hiding, in_class, is_a
 from ...originals import is_original, module_of
 from ...watch import has_global_hooks, has_hooks
 from ..columns import Columns
-from ..images import makes_image, reads_image
+from ..images import converts_arrays, is_row, makes_image, reads_image
 from ..own import ERRORS, OwnCode, is_left, is_plain, length_of
 from ..pure import Pure
 from ..sounds import reader_of
@@ -156,8 +156,13 @@ class ScriptCode(OwnCode):
 
     def _numbers_alone(self, evaluated: Iterable[Expression]) -> bool:
         """Whether no image was read, or made."""
-        called = (self.if_seen(each.function) for each in evaluated if isinstance(each, Call))
-        return not any(reads_image(each) or makes_image(each) for each in called)
+        return not any(self._takes_image(each) for each in evaluated if isinstance(each, Call))
+
+    def _takes_image(self, call: Call) -> bool:
+        """Whether it reads an image, or takes one out of an array."""
+        called = self.if_seen(call.function)
+        of_row = bool(call.arguments) and converts_arrays(called) and is_row(self, call.arguments[0])
+        return of_row or reads_image(called) or makes_image(called)
 
     def _count_of_all(self, of: Expression) -> int:
         """How many items a list or tuple has, or a tensor of several, the same for every index; 0 for others."""
@@ -204,8 +209,7 @@ class ScriptCode(OwnCode):
             if isinstance(each, Branch):
                 count += self._opened((*each.then, *each.otherwise))
             elif isinstance(each, Call):
-                called = self.if_seen(each.function)
-                count += reads_image(called) or makes_image(called)
+                count += self._takes_image(each)
         return count
 
     def settle(self) -> None:

@@ -21,16 +21,15 @@ from .... import _steps
 from .... import transforms as T
 from ...augments import Steps
 from ...bytecode import Call, Expression, Inner, UnreadableError
-from ...look import in_class
-from ...originals import is_original
 from ...refusal import RefusalError
 from ...tables import run_tail
-from ...transforms import Resized, resizes_numbers, step_of
+from ...transforms import Resized, check_called, resizes_numbers, step_of
+from ..images import converts_arrays
 from ..pure import Pure
 from . import arrays, convolutions
 from .arrays import Row, tail
 from .numbers import Number, binary, extreme, unary
-from .picture import Picture, run
+from .picture import Applied, Picture, run
 
 if TYPE_CHECKING:
     from .compiler import Compiler
@@ -369,16 +368,33 @@ def _numbers_resized(c: Compiler, p: Picture, step: Resized) -> Picture:
 
 def _to_pil(c: Compiler, p: Picture, function: Any) -> Picture:
     """Back to the PIL image, where the tensor's or array's numbers are its bytes."""
-    if p.form == "array":
-        return arrays.to_pil(c, p)
     if p.form == "summed":
         return convolutions.finished(c, p)
     ramp = np.repeat(np.arange(256, dtype=np.uint8)[None, :, None], p.channels, axis=2)
+    if p.form == "array":
+        bare = p.then(Applied(np.squeeze, (2,))) if p.made().shape[2:] == (1,) else p
+        made = arrays.to_pil(c, bare)
+        mode = run((*p.tail, function), p.begin(ramp)).mode
+        if mode != made.mode:
+            raise UnreadableError(f"makes an image of mode {mode}")
+        return made
     image = p.whole().begin(ramp)
     made = run((*p.tail, function), image)
     if p.form != "tensor" or made.mode != image.mode or made.tobytes() != image.tobytes():
         raise UnreadableError("makes an image of a tensor that was changed")
     return replace(p, form="pil", tail=())
+
+
+def _to_pil_by(function: Any) -> Row:
+    """torchvision.transforms.functional.to_pil_image."""
+
+    def row(c: Compiler, p: Picture, given: dict[str, Expression]) -> Picture:
+        mode = c.constant(given["mode"]) if "mode" in given else None
+        if p.form == "summed" and mode is not None:
+            raise UnreadableError(f"makes an image of mode {mode} of a tensor")
+        return _to_pil(c, p, Applied(function, (mode,)))
+
+    return row
 
 
 def bind(call: Call, names: Sequence[str]) -> dict[str, Expression]:
@@ -449,7 +465,7 @@ def function_row(called: Any, image: Picture) -> tuple[tuple[str, ...], Row, tup
             if called is vars(functional).get(name) and form in forms:
                 return names, tail(called, "tensor", *names), (functional, name)
         if called is functional.to_pil_image and form != "pil":
-            return (), lambda c, p, given: _to_pil(c, p, called), (functional, "to_pil_image")
+            return ("mode",), _to_pil_by(called), (functional, "to_pil_image")
     operations = sys.modules.get("PIL.ImageOps")
     if operations is not None and form == "pil":
         rows: dict[Any, tuple[tuple[str, ...], Row]] = {
@@ -474,20 +490,6 @@ def function_row(called: Any, image: Picture) -> tuple[tuple[str, ...], Row, tup
     return None if of_numbers is None else (*of_numbers, None)
 
 
-def _of_array(c: Compiler, p: Picture, transform: Any) -> Picture:
-    """What torchvision's ToTensor or ToPILImage makes of an array."""
-    module: Any = sys.modules["torchvision.transforms.transforms"]
-    for kind in (module.ToTensor, module.ToPILImage):
-        if type(transform) is kind and is_original(in_class(kind, "__call__"), "torchvision"):
-            functional = sys.modules["torchvision.transforms.functional"]
-            c.calls[functional, "to_tensor" if kind is module.ToTensor else "to_pil_image"] = None
-            if kind is module.ToTensor:
-                return p.then(transform, "tensor")
-            if transform.mode is None:
-                return arrays.to_pil(c, p)
-    raise UnreadableError(f"transforms an array by {type(transform).__name__}")
-
-
 def _is_of_bytes(p: Picture) -> bool:
     """Whether a tensor's numbers are the image's bytes."""
     ramp = np.repeat(np.arange(256, dtype=np.uint8)[None, :, None], p.channels, axis=2)
@@ -502,16 +504,21 @@ def is_in_place(transform: Any) -> bool:
 
 def known_transform(c: Compiler, p: Picture, transform: Any) -> Picture:
     """What one of torchvision's objects makes of an image. Raises RefusalError or UnreadableError."""
-    if p.form == "array":
-        return _of_array(c, p, transform)
+    if p.form == "array" and not converts_arrays(transform):
+        raise UnreadableError(f"transforms an array by {type(transform).__name__}")
     if p.form == "tensor" and not _is_upright(p):
         raise UnreadableError("transforms a tensor whose channels are not first")
     if type(transform).__name__ == "ToPILImage":
         if p.form == "summed" and transform.mode is not None:
             raise UnreadableError(f"makes an image of mode {transform.mode} of a tensor")
-        made = _to_pil(c, p, transform)
-        c.looked.append(lambda c: transform.mode if p.form == "summed" else _to_pil(c, p, transform).form)
-        return made
+
+        def look_at(c: Compiler) -> Any:
+            check_called(transform)
+            return repr(transform.mode)
+
+        c.looked.append(look_at)
+        look_at(c)
+        return _to_pil(c, p, transform)
     if p.form == "summed":
         raise UnreadableError(f"transforms a tensor by {type(transform).__name__} that was convolved")
 

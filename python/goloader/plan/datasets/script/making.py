@@ -26,13 +26,13 @@ from ...bytecode import (
     UnreadableError,
 )
 from ...look import is_a
-from ..images import makes_image, opens, reads_by_opencv, warns_of
+from ..images import converts_arrays, is_row, makes_image, opens, reads_by_opencv, warns_of
 from ..readers import array_reader, tensor_reader
 from . import arrays, convolutions
 from .albumentations import composed, is_compose
 from .changing import change
 from .images import ENHANCEMENTS, METHODS, bind, enhanced, function_row, is_in_place, known_transform
-from .opening import of_array, open_file, read_as_array, read_as_tensor, read_by_opencv
+from .opening import as_array, of_array, open_file, read_as_array, read_as_tensor, read_by_opencv
 from .picture import Applied, InPlace, Picture
 from .stack import Stack
 
@@ -161,6 +161,8 @@ def _picture_of_call(c: Compiler, call: Call) -> Picture | None:
     if called is np.where and len(arguments) == 3 and not call.options:
         return joined(c, np.where, arguments)
     image = c.picture(arguments[0])
+    if image is None and converts_arrays(called) and is_row(c.own, arguments[0]):
+        image = as_array(c, arguments[0])
     if image is None:
         return None
     row_of = function_row(called, image)

@@ -33,6 +33,7 @@ from ..own import ERRORS, length_of
 from ..pictures import Block
 from ..samples import Samples, hold_all, versions_of
 from ..sources import PATHS, Sources
+from ..tensors import layout_of
 from ..tree import Column, Indices, Node, alike, name_of
 from .apart import MadeApart, check_seconds, like
 from .code import ScriptCode
@@ -146,7 +147,7 @@ class Scripted(Node):
         for opened in compiler.opened:
             if opened.columns is None:
                 data = own.value(opened.path)
-                pixels = Block(name_of(own.dataset), data, type(data), opened.axes).pixels
+                pixels = Block(name_of(own.dataset), data, type(data), opened.axes, opened.shape).pixels
             key = opened.path
             if key not in lists:
                 lists[key] = len(counts)
@@ -156,7 +157,8 @@ class Scripted(Node):
             of_files.append(lists[key])
             if opened.columns is None and opened.row.json == ["index"]:
                 lengths.append(counts[lists[key]])
-        if pixels is not None and (paths or len(lists) > 1):
+        ways = {(each.axes, each.shape) for each in compiler.opened}
+        if pixels is not None and (paths or len(lists) > 1 or len(ways) > 1):
             raise UnreadableError("takes images of several places")
         if len(set(lengths)) > 1:
             raise UnreadableError("takes items of attributes that differ in length")
@@ -227,9 +229,9 @@ class Scripted(Node):
 
     def _sizes(self) -> list[Any]:
         """Of what paths and values do not say: arrays, the dataset where nothing else does, and settings."""
-        arrays = [self.own.value(each.path) for each in self._kept.opened if each.columns is None]
+        arrays = [layout_of(self.own.value(each.path)) for each in self._kept.opened if each.columns is None]
         lengths = [] if self._measured else [length_of(self.dataset)]
-        return [tuple(each.shape) for each in arrays] + lengths + [each() for each in self._kept.settings]
+        return arrays + lengths + [each() for each in self._kept.settings]
 
     def _same(self, at: Indices | None, stands: bool) -> bool:
         """Whether paths and values are those that they were; `stands`: what those of the index are made of is."""

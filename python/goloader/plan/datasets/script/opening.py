@@ -9,16 +9,21 @@ from dataclasses import dataclass
 from pathlib import PosixPath
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import torch
+
 from ...bytecode import Call, Entered, Expression, UnreadableError, parts_of
 from ..columns import Columns
 from ..databases import Transaction
-from ..images import array_of, content_path, encoded_path
+from ..images import Row, array_of, content_path, encoded_path
+from ..images import row_of as row_in_array
 from ..masks import mode_of
 from ..readers import ArrayReader, TensorReader, as_tensor, calls_of, takes, way_of
 from . import arrays, numbers
 from .images import bind
+from .memory import UNWRITABLE
 from .numbers import Number
-from .picture import Picture
+from .picture import Applied, Picture
 from .rows import row_of
 
 if TYPE_CHECKING:
@@ -33,7 +38,8 @@ class Opened:
     path     the expression of the path, with the row as its index; of an array the one of the array
     row      which row it is
     mode     of the image as code gets it
-    axes     of the array, "" for files
+    axes     of the array, "" for files; and
+    shape    of one row as an image
     plain    the file itself has to be of that mode; else it is converted
     reader   what reads it: a name in the core's plan, "" for Image.open
     """
@@ -43,6 +49,7 @@ class Opened:
     row: Number
     mode: str
     axes: str = ""
+    shape: tuple[int, ...] = ()
     plain: bool = False
     reader: str = ""
 
@@ -176,10 +183,38 @@ def _add(c: Compiler, opened: Opened) -> Picture:
 
 
 def of_array(c: Compiler, call: Call) -> Picture:
-    place, axes, mode = array_of(c.own, call)
-    row = c.number(place.key)
-    if row.kind not in numbers.PLACES:
-        raise UnreadableError(f"takes rows by {place.key}", place)
-    c.own.means(place.owner)
-    c.account(call.arguments[0])
-    return _add(c, Opened(None, place.owner, row, mode, axes))
+    """The image that Image.fromarray makes of a row."""
+    row, axes, mode = array_of(c.own, call)
+    return _of_row(c, call.arguments[0], row, axes, mode)
+
+
+def as_array(c: Compiler, of: Expression) -> Picture:
+    """A row of an array as an image that is an array or a tensor already."""
+    row = row_in_array(c.own, of)
+    is_array, extents = row.kind is np.ndarray, row.extents
+    names = {2: "yx", 3: "yxc" if is_array else "cyx"}.get(len(extents))
+    if names is None:
+        raise UnreadableError(f"makes images of {of}", of)
+    channels = extents[names.index("c")] if "c" in names else 1
+    if channels == 1:
+        names = names.replace("c", "1")
+    picture = _of_row(c, of, row, row.axes(names), "L" if channels == 1 else "RGB")
+    made = picture.then(np.array, "array") if is_array else picture.then(as_tensor, "tensor")
+    if names == "yx1":
+        made = made.then(Applied(np.expand_dims, (2,)))
+    if names == "yx" and not is_array:
+        made = made.then(Applied("squeeze", (0,)))
+    c.known[id(of)] = of, made
+    array = c.own.value(row.place.owner)
+    forward = type(array) is torch.Tensor or min(array.strides[1:]) >= 0
+    c.memory.put(of, UNWRITABLE._replace(forward=forward))
+    return made
+
+
+def _of_row(c: Compiler, of: Expression, row: Row, axes: str, mode: str) -> Picture:
+    number = c.number(row.place.key)
+    if number.kind not in numbers.PLACES:
+        raise UnreadableError(f"takes rows by {row.place.key}", row.place)
+    c.own.means(row.place.owner)
+    c.account(of)
+    return _add(c, Opened(None, row.place.owner, number, mode, axes, row.shape))
