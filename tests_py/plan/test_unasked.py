@@ -3,7 +3,12 @@ is waited for: explain() says so, as only making the sample may take for ever.""
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+import subprocess
+import sys
+import time
 import types
 from collections.abc import Callable
 from pathlib import PosixPath
@@ -170,3 +175,48 @@ def test_samples_before_one_that_takes_for_ever_are_kept(monkeypatch: pytest.Mon
     loader = goloader.DataLoader(LastOnes(["abcabc"] * 5 + ["b"]), batch_size=2)
     assert loader.explain().native
     assert next(iter(loader)).tolist() == [[6, 0, 1]] * 2
+
+
+ENDLESS = """
+import goloader, torch
+class Endless(torch.utils.data.Dataset):
+    numbers = list(range(9))
+    def __len__(self):
+        return 9
+    def __getitem__(self, i):
+        while self.numbers:
+            pass
+from goloader.plan.datasets import kept
+kept.LIMIT_S = 100.0
+print("ready", flush=True)
+goloader.DataLoader(Endless(), 2).explain()
+"""
+
+
+def test_nothing_is_left_of_a_process_that_is_killed() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", ENDLESS], stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as program:
+        assert program.stdout is not None and program.stdout.readline() == "ready\n"
+        deadline = time.monotonic() + 60
+        while len(_of_session(program.pid)) < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert len(_of_session(program.pid)) == 2  # the child makes a sample that never ends
+        program.send_signal(signal.SIGKILL)
+        program.wait()
+    while _of_session(program.pid) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not _of_session(program.pid)
+
+
+def _of_session(leader: int) -> list[int]:
+    """The processes of a session that run."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            stat = PosixPath(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(stat[3]) == leader and stat[0] != "Z":
+            found.append(int(name))
+    return found

@@ -9,10 +9,12 @@ import multiprocessing
 import os
 import random
 import re
+import signal
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -140,6 +142,46 @@ def fork_unwarned(always: bool = False) -> Iterator[None]:
         yield
     finally:
         _take_out(filters, _FORK_WARNED)
+
+
+def fork() -> int:
+    """os.fork, without its warning of threads: what runs in the child does without them. -1 where there is none."""
+    if not hasattr(os, "fork"):
+        return -1
+    drawn = random.getstate()
+    try:
+        with fork_unwarned(always=True):
+            child = os.fork()
+    except OSError:
+        return -1
+    if child == 0:
+        random.setstate(drawn)  # Python seeds its generator anew in a child
+    return child
+
+
+@functools.cache
+def c_library() -> Any:
+    """The C library, whose functions are called with the GIL held."""
+    return ctypes.PyDLL(None)
+
+
+def one_thread() -> None:
+    """Pools of threads did not come along in the fork."""
+    torch, cv2 = sys.modules.get("torch"), sys.modules.get("cv2")
+    with suppress(Exception):
+        if torch is not None:
+            torch.set_num_threads(1)
+    with suppress(Exception):
+        if cv2 is not None:
+            cv2.setNumThreads(0)
+
+
+def die_with_parent() -> None:
+    """In a child: it ends where the process that forked it does."""
+    parent = os.getppid()
+    c_library().prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+    if os.getppid() != parent:
+        os._exit(0)
 
 
 @contextmanager

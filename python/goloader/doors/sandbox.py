@@ -14,7 +14,6 @@ import gc
 import mmap
 import os
 import pickle
-import random
 import select
 import signal
 import stat
@@ -22,11 +21,10 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
 from typing import Any
 
 from .. import _remote
-from ..adapters.python import fork_unwarned
+from ..adapters.python import c_library, die_with_parent, fork, one_thread
 from ..selfcheck import memory
 
 _PAGE_BYTES = 1 << 15
@@ -194,7 +192,7 @@ def begin(page: Page, work: Callable[[], Any]) -> None:
     ready, told = os.pipe()
     positions = any(fd > _STDERR and _is_regular(fd) for fd in _open_files())
     page.begin(-1)
-    child = _fork()
+    child = fork()
     if child == 0:
         try:
             os.close(ready)
@@ -221,11 +219,11 @@ class Apart:
 
     def __init__(self, function: Callable[[], Any]) -> None:
         self._fd, write = os.pipe()
-        child = _fork()
+        child = fork()
         if child == 0:
             try:
                 os.close(self._fd)
-                _die_with_parent()
+                die_with_parent()
                 for fd in filter(_is_regular, _open_files()):
                     _own(fd)  # what runs beside it, and after it, reads from where this one does
                 content = pickle.dumps(_outcome(function))
@@ -270,27 +268,6 @@ def _outcome(function: Callable[[], Any]) -> tuple[Any, Exception | None]:
     return value, None
 
 
-def _fork() -> int:
-    """os.fork, without its warning of threads: what runs in the child does without them. -1 where there is none."""
-    if not hasattr(os, "fork"):
-        return -1
-    drawn = random.getstate()
-    try:
-        with fork_unwarned(always=True):
-            child = os.fork()
-    except OSError:
-        return -1
-    if child == 0:
-        random.setstate(drawn)  # Python seeds its generator anew in a child
-    return child
-
-
-@cache
-def _libc() -> Any:
-    """The C library, whose functions are called with the GIL held."""
-    return ctypes.PyDLL(None)
-
-
 # Isolation
 
 
@@ -315,18 +292,7 @@ def _isolate(page: Page, told: int) -> None:
     signal.alarm(LIMIT_S)
     _limits().setrlimit(_limits().RLIMIT_CORE, (0, 0))
     _read_only(page)
-    _one_thread()
-
-
-def _one_thread() -> None:
-    """Pools of threads did not come along in the fork."""
-    torch, cv2 = sys.modules.get("torch"), sys.modules.get("cv2")
-    with suppress(Exception):
-        if torch is not None:
-            torch.set_num_threads(1)
-    with suppress(Exception):
-        if cv2 is not None:
-            cv2.setNumThreads(0)
+    one_thread()
 
 
 def _open_files() -> list[int]:
@@ -363,7 +329,7 @@ def _read_only(page: Page) -> None:
     """Makes all memory that other processes share readable only: who writes there ends, and that is told of."""
     for first, last in _shared():
         if not first <= page.address < last:
-            _libc().mprotect(ctypes.c_void_p(first), ctypes.c_size_t(last - first), mmap.PROT_READ)
+            c_library().mprotect(ctypes.c_void_p(first), ctypes.c_size_t(last - first), mmap.PROT_READ)
 
 
 def _shared() -> Iterator[tuple[int, int]]:
@@ -376,13 +342,6 @@ def _shared() -> Iterator[tuple[int, int]]:
         if how[1] == "w" and how[3] == "s" and not device:
             first, last = place.split("-")
             yield int(first, 16), int(last, 16)
-
-
-def _die_with_parent() -> None:
-    parent = os.getppid()
-    _libc().prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-    if os.getppid() != parent:
-        os._exit(0)
 
 
 # What reaches outside of a process, by the names of Python's audit events.
@@ -432,7 +391,7 @@ _CHANGES = 0b1_1111_1111_0010
 
 def _forbid_writing() -> None:
     """Keeps code in C from changing files too, where the kernel has Landlock."""
-    libc = _libc()
+    libc = c_library()
     attributes = ctypes.c_uint64(_CHANGES)
     ruleset = libc.syscall(_CREATE_RULESET, ctypes.byref(attributes), ctypes.c_size_t(8), ctypes.c_uint32(0))
     if ruleset < 0:

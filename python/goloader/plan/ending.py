@@ -11,9 +11,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-import torch
-
-from ..adapters.python import fork_unwarned
+from ..adapters.python import die_with_parent, fork, one_thread
 
 
 def ended(functions: Sequence[Callable[[], object]], limit_s: float) -> int:
@@ -21,22 +19,16 @@ def ended(functions: Sequence[Callable[[], object]], limit_s: float) -> int:
 
     0 where no process can be forked.
     """
-    if not hasattr(os, "fork"):
-        return 0
     ready, told = os.pipe()
-    try:
-        with fork_unwarned(always=True):
-            child = os.fork()
-    except OSError:
-        child = -1
+    child = fork()
     if child == 0:
         try:
             os.close(ready)
             _run(functions, told)
         finally:
             os._exit(0)
+    os.close(told)
     try:
-        os.close(told)
         return _heard(ready, len(functions), time.monotonic() + limit_s) if child > 0 else 0
     finally:
         os.close(ready)
@@ -47,9 +39,10 @@ def ended(functions: Sequence[Callable[[], object]], limit_s: float) -> int:
 
 
 def _run(functions: Sequence[Callable[[], object]], told: int) -> None:
+    die_with_parent()
     gc.freeze()  # a collection would have the system copy all that the parent has
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    torch.set_num_threads(1)  # pools of threads did not come along in the fork
+    one_thread()
     warnings.simplefilter("ignore")
     for function in functions:
         with suppress(Exception):
