@@ -434,6 +434,10 @@ class Normalize:
         _set(self, mean=mean, std=std)
 
 
+# What resizes to a size, or to one with the shorter edge.
+Resized = Resize | RandomResizedCrop
+
+
 def edges(value: int | Sequence[int], name: str, *, counts: tuple[int, ...]) -> tuple[int, ...]:
     """Lengths of edges in pixels: as many as one of `counts`, each at least 1."""
     values = tuple(map(operator.index, value)) if isinstance(value, Sequence) else (operator.index(value),)

@@ -86,7 +86,7 @@ class _TargetForm(Form):
             if isinstance(step, T.Grayscale) and self.kind != "P":
                 return step if self.kind == "L" else None  # what is done to colours leaves masks alone
             raise _refused(step, f"goloader does not know what it does to a {self.kind} target")
-        if isinstance(step, T.Resize | T.RandomResizedCrop) and self.kind != "L":
+        if isinstance(step, T.Resized) and self.kind != "L":
             # Pillow resizes a palette's indices by no other filter, and torch has a nearest neighbour of its own.
             return replace(step, interpolation="nearest" if self.kind == "P" else T.TORCH_NEAREST)
         return step

@@ -387,7 +387,7 @@ def _tensor_step(operation: Operation, each: Any, channels: int, *, of_bytes: bo
         return step
     if _is_of_sums(step, each) and operation.api == "v1":
         return replace(step, interpolation=_of_floats(name, T.TORCH_CAST))
-    if isinstance(step, T.Resize | T.RandomResizedCrop) and operation.api == "v2":
+    if isinstance(step, T.Resized) and operation.api == "v2":
         # torch fails where one pixel comes out.
         alike = each.antialias is True and 1 not in T.edges(each.size or 2, "size", counts=(1, 2))
         number = f"torch_{step.interpolation}"
@@ -399,13 +399,10 @@ def _tensor_step(operation: Operation, each: Any, channels: int, *, of_bytes: bo
     raise TransformRefusal(name, "its arithmetic on tensors differs from that on PIL images", "TENSOR_GEOMETRY")
 
 
-Resized = T.Resize | T.RandomResizedCrop
-
-
-def _is_of_sums(step: T.Geometry, each: Any) -> TypeGuard[Resized]:
+def _is_of_sums(step: T.Geometry, each: Any) -> TypeGuard[T.Resized]:
     """Whether torch resizes by sums of float32 that are known: it adds otherwise where one pixel comes out."""
     return (
-        isinstance(step, T.Resize | T.RandomResizedCrop)
+        isinstance(step, T.Resized)
         and step.interpolation == "bilinear"
         and each.antialias is True
         and getattr(step, "max_size", None) is None
@@ -421,9 +418,9 @@ def _of_floats(name: str, filter_name: str) -> str:
     return f"{filter_name}{group}"
 
 
-def resizes_numbers(step: T.Geometry | None) -> TypeGuard[Resized]:
+def resizes_numbers(step: T.Geometry | None) -> TypeGuard[T.Resized]:
     """Whether a step is a resize of what bytes have become."""
-    return isinstance(step, T.Resize | T.RandomResizedCrop) and str(step.interpolation).startswith(T.TORCH_FLOAT)
+    return isinstance(step, T.Resized) and str(step.interpolation).startswith(T.TORCH_FLOAT)
 
 
 def _is_within(each: Any, before: T.Geometry) -> bool:

@@ -325,9 +325,7 @@ def _opencv_transpose(c: Compiler, p: Picture, given: dict[str, Expression]) -> 
 
 def order_of(p: Picture) -> str:
     """Of an array that has an image's bytes as they are "grey", "rgb" or "bgr". Raises UnreadableError for others."""
-    ramp = np.repeat(np.arange(256, dtype=np.uint8)[None, :, None], p.channels, axis=2) + np.arange(
-        p.channels, dtype=np.uint8
-    )
+    ramp = p.ramp() + np.arange(p.channels, dtype=np.uint8)
     made = run(p.whole().tail, p.begin(ramp)) if p.form == "array" else None
     if isinstance(made, np.ndarray) and made.dtype == np.uint8:
         for order, pixels in (("grey", ramp[:, :, 0]), ("rgb", ramp), ("bgr", ramp[:, :, ::-1])):

@@ -23,7 +23,7 @@ from ...augments import Steps
 from ...bytecode import Call, Expression, Inner, UnreadableError
 from ...refusal import RefusalError
 from ...tables import run_tail
-from ...transforms import Resized, check_called, resizes_numbers, step_of
+from ...transforms import check_called, resizes_numbers, step_of
 from ..images import converts_arrays
 from ..pure import Pure
 from . import arrays, convolutions
@@ -355,7 +355,7 @@ def _looked_up(function: Any, *names: str) -> Row:
     return row
 
 
-def _numbers_resized(c: Compiler, p: Picture, step: Resized) -> Picture:
+def _numbers_resized(c: Compiler, p: Picture, step: T.Resized) -> Picture:
     """A tensor whose numbers are resized: no channels can change places behind that."""
     try:
         run_tail(p.tail, p.channels, "Resize", p.begin, proved=c.proved)
@@ -370,7 +370,7 @@ def _to_pil(c: Compiler, p: Picture, function: Any) -> Picture:
     """Back to the PIL image, where the tensor's or array's numbers are its bytes."""
     if p.form == "summed":
         return convolutions.finished(c, p)
-    ramp = np.repeat(np.arange(256, dtype=np.uint8)[None, :, None], p.channels, axis=2)
+    ramp = p.ramp()
     if p.form == "array":
         bare = p.then(Applied(np.squeeze, (2,))) if p.made().shape[2:] == (1,) else p
         made = arrays.to_pil(c, bare)
@@ -492,7 +492,7 @@ def function_row(called: Any, image: Picture) -> tuple[tuple[str, ...], Row, tup
 
 def _is_of_bytes(p: Picture) -> bool:
     """Whether a tensor's numbers are the image's bytes."""
-    ramp = np.repeat(np.arange(256, dtype=np.uint8)[None, :, None], p.channels, axis=2)
+    ramp = p.ramp()
     made: torch.Tensor = run(p.tail, p.begin(ramp))
     return made.dtype == torch.uint8 and np.array_equal(made.numpy(), ramp.transpose(2, 0, 1))
 

@@ -158,17 +158,16 @@ def read_as_tensor(c: Compiler, call: Call, reader: TensorReader) -> Picture:
         raise UnreadableError("opens by torchvision what are no paths", call)
     c.needs.update((f"torchvision.decode.{name}", None) for name in (*reader.formats, "unchanged"))
     c.calls[module, reader.name] = None
-    wanted = _MODES[mode.name] or _first_of_two(column)
-    if wanted == "L" and _first_mode(column) != "L":
-        raise UnreadableError(f"reads colours as grey by {call}", call)
     plain = mode.name != "RGB"
+    wanted = _first_of_two(column) if plain else "RGB"
+    if mode.name == "GRAY" and wanted != "L":
+        raise UnreadableError(f"reads colours as grey by {call}", call)
     picture = _add(c, Opened(column, found, row, wanted, plain=plain, reader=reader.reader))
     return c.use(picture).then(as_tensor, "tensor")
 
 
-# By ImageReadMode's names the mode that images get, or None for the file's own. Files of other modes are left to the
-# code, but for those that become RGB.
-_MODES = {"UNCHANGED": None, "GRAY": "L", "RGB": "RGB"}
+# ImageReadMode's names. Files of other modes than the first one's are left to the code, but for those that become RGB.
+_MODES = ("UNCHANGED", "GRAY", "RGB")
 
 
 def _first_of_two(column: Columns) -> str:

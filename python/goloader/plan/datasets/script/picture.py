@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from .... import transforms as T
 from ...bytecode import UnreadableError
@@ -58,7 +59,7 @@ class Picture:
     reverse: bool = False
     summed: Summed | None = None
     resized: int | None = None
-    resize: T.Resize | T.RandomResizedCrop | None = None
+    resize: T.Resized | None = None
     patched: tuple[Tail, ...] = ()
     bare: int | None = None
     last: tuple[Any, int] | None = None
@@ -91,6 +92,10 @@ class Picture:
         if self.mode == "P":
             image.putpalette(bytes(range(256)) * 3)
         return image
+
+    def ramp(self) -> NDArray[np.uint8]:
+        """Pixels that have all bytes, in one row."""
+        return np.repeat(np.arange(256, dtype=np.uint8)[None, :, None], self.channels, axis=2)
 
     def made(self) -> Any:
         """What its functions make of a small black image."""

@@ -128,9 +128,9 @@ class Whole:
 
     def begin(self, crops: Crops) -> Number:
         """Where its first item is."""
-        if self.files is not None:
+        if self.files is not None and self.differs:
             return self._looked_up(crops, "begins", self.files.begins[:-1] // self.unit)
-        if self.key is None:
+        if self.files is None and self.key is None:
             return _ZERO
         if isinstance(self.base.piece, Sequences):
             begins: Any = self.base.piece.array.begins
