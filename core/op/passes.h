@@ -74,6 +74,14 @@ enum {
     GL_TORCH_GROUPS = 21
 };
 
+static inline int gl_resizes_floats(int32_t filter) {
+    return filter >= GL_TORCH_FLOAT && filter < GL_TORCH_FLOAT + GL_TORCH_GROUPS;
+}
+
+static inline int gl_resizes_by_floats(int32_t filter) {
+    return filter >= GL_TORCH_CAST && filter < GL_TORCH_CAST + GL_TORCH_GROUPS;
+}
+
 /* Of the matrix of a GL_AFFINE by OpenCV's rules. */
 #define GL_MATRIX_MAX 2147483648.0
 enum { GL_FLIP_HORIZONTAL = 1, GL_FLIP_VERTICAL = 2 }; /* gl_pass.flip, bits */

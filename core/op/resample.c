@@ -182,12 +182,8 @@ static gl_axis_kind kind_of(int32_t in, int32_t out, int32_t filter) {
                                                                                              : GL_AXIS_TAPS;
 }
 
-static int is_one_of(int32_t filter, int32_t first) {
-    return filter >= first && filter < first + GL_TORCH_GROUPS;
-}
-
 static int sums_floats(int32_t filter) {
-    return is_one_of(filter, GL_TORCH_FLOAT) || is_one_of(filter, GL_TORCH_CAST);
+    return gl_resizes_floats(filter) || gl_resizes_by_floats(filter);
 }
 
 static int is_filter(int32_t filter) {

@@ -124,7 +124,7 @@ static gl_shape shape_in_data(const gl_job *job) {
 }
 
 static int resizes_numbers(const gl_pass *pass) {
-    return pass->kind == GL_RESAMPLE && pass->filter >= GL_TORCH_FLOAT && pass->filter < GL_TORCH_CAST &&
+    return pass->kind == GL_RESAMPLE && gl_resizes_floats(pass->filter) &&
            (pass->width != pass->src.width || pass->height != pass->src.height);
 }
 

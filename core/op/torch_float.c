@@ -46,32 +46,35 @@ static size_t axis_bytes(int32_t in, int32_t out, int32_t n) {
     return gl_round_up((size_t)n * (2 + taps_of(in, out)) * sizeof(float), GL_ALIGN);
 }
 
-/* Outputs [from, from + n) of in -> out, the last one first if flip. */
-static axis axis_of(void *room, int32_t in, int32_t out, int32_t from, int32_t n, int flip) {
-    const float scale = scale_of(in, out), support = scale < 1.0f ? 1.0f : scale;
-    const float inverse = scale < 1.0f ? 1.0f : (float)(1.0 / scale);
+static axis axis_in(void *room, int32_t in, int32_t out, int32_t n) {
     axis made = {.taps = (int32_t)taps_of(in, out), .first = room};
     made.count = made.first + n;
     made.weight = (float *)(made.count + n);
+    return made;
+}
+
+/* Fills an axis: outputs [from, from + n) of in -> out, the last one first if flip. */
+static void weigh(const axis *made, int32_t in, int32_t out, int32_t from, int32_t n, int flip) {
+    const float scale = scale_of(in, out), support = scale < 1.0f ? 1.0f : scale;
+    const float inverse = scale < 1.0f ? 1.0f : (float)(1.0 / scale);
     for (int32_t i = 0; i < n; i++) {
         const float centre = (float)(scale * ((flip ? from + n - 1 - i : from + i) + 0.5));
         const double left = centre - support + 0.5, right = centre + support + 0.5;
         const int32_t low = left < 0 ? 0 : (int32_t)left, end = right > in ? in : (int32_t)right;
-        float *weight = made.weight + (ptrdiff_t)i * made.taps, total = 0.0f;
-        made.first[i] = low;
-        made.count[i] = end - low < made.taps ? end - low : made.taps;
-        for (int32_t j = 0; j < made.count[i]; j++) {
+        float *weight = made->weight + (ptrdiff_t)i * made->taps, total = 0.0f;
+        made->first[i] = low;
+        made->count[i] = end - low < made->taps ? end - low : made->taps;
+        for (int32_t j = 0; j < made->count[i]; j++) {
             const float x = fabsf((float)(((float)(j + low) - centre + 0.5) * inverse));
             total += weight[j] = x < 1.0f ? 1.0f - x : 0.0f;
         }
-        for (int32_t j = 0; j < made.count[i] && total != 0.0f; j++)
+        for (int32_t j = 0; j < made->count[i] && total != 0.0f; j++)
             weight[j] /= total;
     }
-    return made;
 }
 
 /* The inputs that an axis needs, the first of which its outputs count from then on; says how many. */
-static int32_t cut(axis *of, int32_t n, int32_t *low) {
+static int32_t cut(const axis *of, int32_t n, int32_t *low) {
     int32_t end = 0;
     *low = INT32_MAX;
     for (int32_t i = 0; i < n; i++) {
@@ -96,25 +99,15 @@ static places places_of(const gl_stage *stage) {
     const gl_pass *pass = stage->pass;
     const gl_window src = pass->src, out = pass->out;
     uint8_t *room = stage->scratch->maps.data;
-    const int is_of_bytes = pass->filter >= GL_TORCH_CAST;
     places made = {.stride = gl_round_up((size_t)out.width, GL_ALIGN / sizeof(float)),
-                   .group = 1 << (pass->filter - (is_of_bytes ? GL_TORCH_CAST : GL_TORCH_FLOAT))};
-    made.columns = axis_of(room, src.width, pass->width, out.x, out.width, pass->flip & GL_FLIP_HORIZONTAL);
+                   .group = 1 << (pass->filter - (gl_resizes_floats(pass->filter) ? GL_TORCH_FLOAT : GL_TORCH_CAST))};
+    made.columns = axis_in(room, src.width, pass->width, out.width);
     room += axis_bytes(src.width, pass->width, out.width);
-    made.rows = axis_of(room, src.height, pass->height, out.y, out.height, pass->flip & GL_FLIP_VERTICAL);
+    made.rows = axis_in(room, src.height, pass->height, out.height);
     made.middle = (float *)stage->scratch->middle.data;
     made.row = made.middle + made.stride * (size_t)src.height;
     made.turned = made.row + made.stride;
     return made;
-}
-
-/* The same, of a window that was cut to what is needed. */
-static places cut_places(const gl_stage *stage) {
-    places at = places_of(stage);
-    int32_t low;
-    cut(&at.columns, stage->target.width, &low);
-    cut(&at.rows, stage->target.height, &low);
-    return at;
 }
 
 /* LANES rows, or the first `rows`, a pixel beside the other: as `numbers`, or as themselves without. */
@@ -166,7 +159,7 @@ static void down(const gl_stage *stage, const places *at, int32_t y, float *row)
 static void whole_numbers(gl_stage *stage, const uint8_t *const plane[3], ptrdiff_t stride) {
     const gl_target *target = &stage->target;
     const int32_t width = target->width, height = target->height;
-    const places at = cut_places(stage);
+    const places at = places_of(stage);
     for (int32_t p = 0; p < target->planes; p++) {
         const float *before = target->numbers + 256 * p, *behind = before + 256 * target->planes;
         const float mean = behind[0], deviation = behind[1];
@@ -190,7 +183,7 @@ static uint8_t byte_of(float sum) {
 
 static void whole_bytes(gl_stage *stage, const uint8_t *const plane[3], ptrdiff_t stride) {
     const gl_target *target = &stage->target;
-    const places at = cut_places(stage);
+    const places at = places_of(stage);
     for (int32_t p = 0; p < target->planes; p++) {
         across(stage, &at, NULL, plane[p], stride);
         for (int32_t y = 0; y < target->height; y++) {
@@ -212,9 +205,11 @@ int gl_torch_float_begin(gl_stage *stage) {
     const size_t numbers = stride * (size_t)(src.height + 1) + gl_round_up((size_t)src.width, LANES) * LANES;
     if (gl_buffer_grow(&stage->scratch->maps, axes) != 0 ||
         gl_buffer_grow(&stage->scratch->middle, numbers * sizeof(float)) != 0 ||
-        gl_whole_begin(stage, pass->filter >= GL_TORCH_CAST ? whole_bytes : whole_numbers) != 0)
+        gl_whole_begin(stage, gl_resizes_floats(pass->filter) ? whole_numbers : whole_bytes) != 0)
         return -1;
-    places at = places_of(stage);
+    const places at = places_of(stage);
+    weigh(&at.columns, src.width, pass->width, out.x, out.width, pass->flip & GL_FLIP_HORIZONTAL);
+    weigh(&at.rows, src.height, pass->height, out.y, out.height, pass->flip & GL_FLIP_VERTICAL);
     stage->want.width = cut(&at.columns, out.width, &stage->want.x);
     stage->want.height = cut(&at.rows, out.height, &stage->want.y);
     stage->want.x += src.x;

@@ -16,8 +16,6 @@ const (
 	logRatioMax = 80
 	// float32(a-b) must be finite for torch to draw between them.
 	scaleMax = 1e6
-
-	groupsMax = 21 // recipe.TorchGroups
 	// angleMax is of degrees, far above any turn.
 	angleMax = 1e6
 )

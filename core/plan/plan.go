@@ -352,6 +352,9 @@ const (
 	OpenCVArea    Filter = "opencv_area"
 )
 
+// TorchGroups is how many powers of two there are filters for, 1 being the first (recipe.TorchGroups).
+const TorchGroups = 21
+
 // Group takes a filter by sums of float32 apart: which of the two it is, and the logarithm of how many products torch rounds
 // at a time.
 func (f Filter) Group() (first Filter, log int, ok bool) {
@@ -359,7 +362,7 @@ func (f Filter) Group() (first Filter, log int, ok bool) {
 	if first = f[:max(at, 0)]; first != TorchFloat && first != TorchCast {
 		return "", 0, false
 	}
-	for log = range groupsMax {
+	for log = range TorchGroups {
 		if string(f[at+1:]) == strconv.Itoa(1<<log) {
 			return first, log, true
 		}
