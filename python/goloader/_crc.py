@@ -19,7 +19,6 @@ Words = NDArray[np.uint32]
 
 
 def crc32c(content: bytes) -> int:
-    """The checksum of bytes."""
     # It begins at 0xFFFFFFFF, which is as if the first four bytes were others; zeros in front of these change nothing.
     text = np.frombuffer(content, np.uint8)
     doublings = (max(len(text) - 1, 0) // _PIECE).bit_length()

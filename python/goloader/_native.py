@@ -346,7 +346,6 @@ def missing() -> str | None:
 
 
 def is_loaded() -> bool:
-    """Whether the library is loaded."""
     return _loaded_in is not None
 
 

@@ -49,7 +49,6 @@ class SeekIndex:
         raise TypeError(f"seek_index should be a bool or a SeekIndex, but got {value!r}")
 
     def to_plan(self) -> dict[str, int | str | None]:
-        """The plan's JSON."""
         path = None if self.path is None else os.path.abspath(os.path.expanduser(self.path))
         return {"bytes_max": self.bytes_max, "path": path}
 

@@ -334,7 +334,6 @@ class Stats:
         return [f"{what}: {', '.join(each)}" for what, each in notes.items() if each]
 
     def _repr_html_(self) -> str:
-        """A table, for notebooks."""
         below = "".join(f"<p>{escape(note)}</p>" for note in self._notes())
         return f"<p>{escape(self.verdict)}</p>{_table.html(self._cells())}{below}"
 
@@ -405,7 +404,6 @@ class Clock:
             self._past, self._core = self._of_cores(), weakref.ref(core)
 
     def begin(self, num_workers: int) -> None:
-        """An epoch begins."""
         self.num_workers = num_workers
         self._tells = _ranks.are_several()
         self.most = 2 if self._tells else MOMENTS_MAX
@@ -506,7 +504,6 @@ class Clock:
         )
 
     def _of_cores(self) -> Stats:
-        """What all cores did."""
         core = None if self._core is None else self._core()
         try:
             counted = {} if core is None else core.stats()

@@ -74,7 +74,6 @@ class Called:
         self.changes = any(Changes(code).found for code in codes)
 
     def unchanged(self) -> bool:
-        """True if it is what it was."""
         try:
             same = all(variable(function, name) is value for function, name, value in self._meant)
         except UnreadableError:

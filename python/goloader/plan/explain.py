@@ -112,7 +112,6 @@ class Explanation:
         return _table.text(self._cells())
 
     def _repr_html_(self) -> str:
-        """A table, for notebooks."""
         return _table.html(self._cells())
 
     def __repr__(self) -> str:

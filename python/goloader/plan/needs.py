@@ -61,7 +61,6 @@ def steps_of(parts: Iterable[Lowered]) -> list[str]:
 
 
 def of_steps(steps: Sequence[Geometry]) -> list[str]:
-    """The same of steps."""
     found = [name for step in steps for name in step.needs()]
     return found + list(_GENERATOR if any(step.random for step in steps) else ())
 

@@ -81,7 +81,6 @@ class Object(str):
 
     @classmethod
     def of(cls, name: str, version: str | None, cache: Cache | None) -> Object:
-        """A file of that name."""
         made = cls(name)
         made.version, made.cache = version, cache
         return made
@@ -120,7 +119,6 @@ class Member(str):
     def of(
         cls, archive: str, name: str, offset: int, size: int, version: str | None = None, cache: Cache | None = None
     ) -> Member:
-        """A file of that name in that archive."""
         made = cls(f"{archive}/{name}")
         made.archive, made.offset, made.bytes, made.version, made.cache = archive, offset, size, version, cache
         return made

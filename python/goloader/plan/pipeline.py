@@ -80,7 +80,6 @@ class Image:
     lowered: Lowered
 
     def to_plan(self) -> dict[str, Any]:
-        """Its JSON."""
         made = self.lowered.to_plan(0)
         return {
             "of": list(self.of),
@@ -103,7 +102,6 @@ class Column:
     functions: tuple[Any, ...] = ()
 
     def to_plan(self) -> dict[str, Any]:
-        """Its JSON."""
         names = ["__shard__" if name == "__url__" else name for name in self.of]
         return {"kind": self.kind, "of": names}
 
@@ -174,7 +172,6 @@ class Pipeline:
         return len(self.images) + sum(1 if column.kind == "int" else 2 for column in self.columns)
 
     def to_plan(self) -> dict[str, Any]:
-        """The JSON of the plan's source."""
         return {
             "kind": "stream",
             "images": [image.to_plan() for image in self.images],

@@ -192,7 +192,6 @@ class Masking:
         check_on_error(loader, self.given)
 
     def unchanged(self) -> bool:
-        """True if it is what it was."""
         mask = in_class(type(self.given), "torch_mask_tokens")
         return is_original(mask, "transformers") and "torch_mask_tokens" not in own(self.given)
 

@@ -306,8 +306,6 @@ def _modules() -> tuple[Any, Any]:
 
 
 class Does(Flag):
-    """What a transform does."""
-
     MOVES = auto()  # pixels of an image, and of a tensor of bytes
     AUGMENTS = auto()  # images, at random, and leaves their size
     ERASES = auto()  # a rectangle of a tensor

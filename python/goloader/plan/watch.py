@@ -73,7 +73,6 @@ class Watch(Generic[T]):
 
 
 def has_hooks(module: Any) -> bool:
-    """Whether hooks are registered with a module."""
     return any(own(module).get(f"_{name}_hooks") for name in HOOKED)
 
 

@@ -152,6 +152,5 @@ def _written(stand_in: Any, value: Value | None) -> bool:
 
 
 def put(target: Any, key: Any, value: Any) -> Any:
-    """target[key] = value"""
     target[key] = value
     return target

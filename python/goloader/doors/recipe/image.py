@@ -58,7 +58,6 @@ class StandInImage(Image.Image):
 
     @property
     def format_description(self) -> str | None:  # type: ignore[override]
-        """The format in words."""
         return _peer(self).format_description if _is_fresh(self) else None
 
     def __getattr__(self, name: str) -> Any:
@@ -282,7 +281,6 @@ _MODE = "_mode" if isinstance(vars(Image.Image).get("mode"), property) else "mod
 
 
 def stand_in(made: Recipe, session: Session) -> StandInImage:
-    """The stand-in for a recipe's image."""
     image = object.__new__(StandInImage)
     image.__dict__.update(_recipe=made, _size=made.size, _session=session, _loaded=made.before is not None)
     image.__dict__[_MODE] = made.mode

@@ -32,7 +32,6 @@ class Rectangle(NamedTuple):
         )
 
     def common(self, other: Rectangle) -> Rectangle | None:
-        """What is in both."""
         left, top = max(self.left, other.left), max(self.top, other.top)
         right = min(self.left + self.width, other.left + other.width)
         bottom = min(self.top + self.height, other.top + other.height)

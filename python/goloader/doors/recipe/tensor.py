@@ -244,8 +244,6 @@ def _contiguous(tensor: Any, **options: Any) -> StandInTensor | None:
 
 
 def _viewed(view: Callable[..., Any]) -> Callable[..., StandInTensor | None]:
-    """Records a view."""
-
     def record(tensor: Any, *arguments: Any, **options: Any) -> StandInTensor | None:
         layout = viewed(view, tensor.layout_, arguments, options, numpy=False) if is_open(tensor) else None
         return None if layout is None else over(tensor.memory, layout)

@@ -82,7 +82,6 @@ def is_pathlib() -> bool:
 
 
 def is_glob(called: Any) -> bool:
-    """Whether it is glob.glob."""
     return called is glob.glob and is_original(called, "glob")
 
 

@@ -103,7 +103,6 @@ class Pure:
         self._state = Sources(lambda: [*held.values()])
 
     def unchanged(self) -> bool:
-        """True if all is what it was."""
         try:
             return (
                 all(variable(function, name) is value for function, name, value in self._meant)

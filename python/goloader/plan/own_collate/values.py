@@ -199,7 +199,6 @@ class Known:
 
 
 def leaves(sample: Any) -> Iterator[Leaf]:
-    """All fields of a sample."""
     if isinstance(sample, Leaf):
         yield sample
     elif isinstance(sample, Parts):

@@ -31,7 +31,6 @@ _RAMPS = {2: np.arange(256, dtype=np.uint8)[None, :], 3: np.arange(256, dtype=np
 
 
 def hooks() -> tuple[Hook, ...]:
-    """What is hooked of albucore."""
     return (
         Hook(functions, "normalize", _normalize),
         Hook(functions, "to_float", _to_float),

@@ -23,7 +23,6 @@ _RAMP = np.arange(256, dtype=np.uint8)
 
 
 def hooks() -> tuple[Hook, ...]:
-    """What is hooked of albumentations."""
     return (
         Hook(functional, "invert", by_table(1, False)),
         Hook(functional, "channel_shuffle", recorder(partial(_recorded, _shuffled))),

@@ -15,7 +15,6 @@ _FORMATS = ("JPEG", "PNG")
 
 
 def hooks() -> tuple[Hook, ...]:
-    """What is hooked of imageio."""
     if not switch.holds("imageio.read.v2", "imageio.read.v3"):
         return ()
     return Hook(PillowPlugin, "read", _read), Hook(PillowPlugin, "close", _close)

@@ -13,7 +13,6 @@ from .swap import Hook
 
 
 def hooks() -> tuple[Hook, ...]:
-    """What is hooked of matplotlib."""
     return (Hook(matplotlib.image, "imread", _read),)
 
 

@@ -34,7 +34,6 @@ _METHODS = tuple(
 
 
 def hooks() -> tuple[Hook, ...]:
-    """What is hooked of Pillow."""
     return (
         Hook(Image, "open", _open, (Image.Image,), _METHODS),
         Hook(Image.Image, "convert", _convert),

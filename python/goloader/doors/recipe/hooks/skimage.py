@@ -14,7 +14,6 @@ from .swap import Hook
 
 
 def hooks() -> tuple[Hook, ...]:
-    """What is hooked of scikit-image."""
     return (Hook(imageio_plugin, "imread", _read),) if switch.holds("skimage.read") else ()
 
 

@@ -22,7 +22,6 @@ from .swap import Hook, recorder
 
 
 def hooks() -> tuple[Hook, ...]:
-    """What is hooked of torch."""
     return (Hook(collate, "collate_tensor_fn", _collate_tensor_fn),)
 
 

@@ -35,7 +35,6 @@ from .swap import Hook, recorder
 
 
 def hooks() -> tuple[Hook, ...]:
-    """What is hooked of torchvision."""
     return (
         Hook(functional, "to_tensor", recorder(partial(_to_tensor, "to_tensor"))),
         Hook(functional, "pil_to_tensor", recorder(partial(_to_tensor, "pil_to_tensor"))),

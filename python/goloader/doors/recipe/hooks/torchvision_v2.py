@@ -40,7 +40,6 @@ _FILTERS = {"bilinear": 16, "bicubic": 17, "nearest": 18}  # core/recipe.Filter
 
 
 def hooks() -> tuple[Hook, ...]:
-    """What is hooked of torchvision."""
     return (
         Hook(io, "read_image", _read_image),
         Hook(io, "decode_image", _decode_image),

@@ -791,7 +791,6 @@ class Leaf:
         return self._record(record.place, (*record.path, key), record.rows, first)
 
     def _taken(self, base: Base | Ahead, rows: Integers) -> Value:
-        """Items of a base."""
         if base.array is None:
             return self._of_any_length(base, rows)
         return self._viewed(base, base.array, rows, ())

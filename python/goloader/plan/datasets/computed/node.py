@@ -320,12 +320,10 @@ class Computed(Node):
         return self._laid[expression]
 
     def loaded(self, path: Expression, reader: ArrayReader, given: dict[str, Any], within: Within | None) -> FilesAhead:
-        """The arrays of files."""
         key = path, reader.library, reader.name, repr(given), within
         return self._worked_ahead(key, lambda: reader.ahead(self.own, path, given, within))
 
     def sounds(self, path: Expression, how: Sounds) -> WavAhead:
-        """The sounds of files."""
         return self._worked_ahead((how, path), lambda: WavAhead(self.own, path, how))
 
     def worked_out(self, kind: Callable[..., _AheadT], place: Expression) -> _AheadT:

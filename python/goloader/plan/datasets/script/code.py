@@ -193,7 +193,6 @@ class ScriptCode(OwnCode):
 
     @property
     def opens_sounds(self) -> bool:
-        """Whether it reads sounds."""
         calls = (part for part in parts_of(self.reading.result) if isinstance(part, Call))
         return any(reader_of(self.if_seen(each.function)) is not None for each in calls)
 

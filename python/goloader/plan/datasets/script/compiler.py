@@ -803,7 +803,6 @@ class Compiler:
         return len(self._columns) - 1
 
     def number_column(self, number: Number) -> int:
-        """The core's column of a number."""
         if isinstance(number.json, list) and number.json[0] == "number":
             return self.column_of(number.json[1])
         self.into = self._first if self.fields else self.body
