@@ -69,28 +69,6 @@ type Store interface {
 	Open(ctx context.Context, container string) (Container, error)
 }
 
-// ReadOpened is the Read of a Store that has no shorter way than to open the container first.
-func ReadOpened(ctx context.Context, store Store, key Key, buf *Buffer) (Stamp, error) {
-	c, err := store.Open(ctx, string(key.Container[:max(0, len(key.Container)-1)]))
-	if err != nil {
-		return Stamp{}, err
-	}
-	defer c.Close()
-	length := key.Length
-	if length == Whole {
-		length = max(0, c.Bytes()-key.Offset)
-	}
-	room, err := buf.Room(int(length))
-	if err != nil {
-		return Stamp{}, err
-	}
-	if err := c.Read(ctx, Piece{At: key.Offset, Into: room}); err != nil {
-		return Stamp{}, err
-	}
-	buf.Add(len(room))
-	return StampOf(c), nil
-}
-
 // StampOf is the version of a container, as far as it knows.
 func StampOf(c Container) Stamp {
 	if known, ok := unwrapped(c).(interface{ Stamp() Stamp }); ok {
