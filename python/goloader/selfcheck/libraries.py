@@ -20,11 +20,12 @@ NAMES = {
     "soundfile": "soundfile", "numpy": "numpy", "imageio": "imageio", "skimage": "scikit-image",
     "matplotlib": "matplotlib",
 }  # fmt: skip
-_MODULES = {
-    "pillow": "PIL", "torch": "torch", "torchvision": "torchvision", "opencv": "cv2", "scipy": "scipy",
-    "soundfile": "soundfile", "numpy": "numpy", "imageio": "imageio", "skimage": "skimage",
-    "matplotlib": "matplotlib",
-}  # fmt: skip
+_MODULES = {name: name for name in NAMES} | {"pillow": "PIL", "opencv": "cv2"}
+# Of each those with behaviours.
+_TRIED = (
+    "PIL.Image", "torch", "torchvision.transforms.v2", "torchvision.io", "cv2", "scipy.io.wavfile", "soundfile",
+    "imageio.v2", "imageio.v3", "skimage.io", "matplotlib.image",
+)  # fmt: skip
 # Whose transforms or readers call others.
 _CALLED = {"torchvision": ("torch", "pillow"), "imageio": ("pillow",), "skimage": ("imageio", "pillow"),
            "matplotlib": ("pillow",)}  # fmt: skip
@@ -43,19 +44,7 @@ _SETTINGS = ("ATEN_", "DNNL_", "MKL_", "ONEDNN_", "OPENCV_")
 
 def imported() -> list[str]:
     """Imports all that is installed: of which behaviours can be tried."""
-    for module in (
-        "PIL.Image",
-        "torch",
-        "torchvision.transforms.v2",
-        "torchvision.io",
-        "cv2",
-        "scipy.io.wavfile",
-        "soundfile",
-        "imageio.v2",
-        "imageio.v3",
-        "skimage.io",
-        "matplotlib.image",
-    ):
+    for module in _TRIED:
         with suppress(Exception):  # whatever is wrong with it, it is not there
             import_module(module)
     return [library for library in NAMES if _is_there(library)]
