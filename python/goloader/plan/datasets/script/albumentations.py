@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -30,8 +30,6 @@ from .picture import Applied, Picture
 
 if TYPE_CHECKING:
     from .compiler import Compiler
-
-T = TypeVar("T")
 
 # An image, and its mask if it has one.
 Pictures = list[Picture]
@@ -340,24 +338,19 @@ def _number(value: Any) -> Number:
 # What happens in one case only
 
 
-def _inside(c: Compiler, side: list[Any], do: Callable[[], T]) -> T:
-    """What `do` makes, by instructions of one side of a condition."""
-    outer, c.into = c.into, side
-    try:
-        return do()
-    finally:
-        c.into = outer
-
-
 def _within(c: Compiler, condition: Number, do: Callable[[], object]) -> None:
     """Has `do` add instructions that are carried out where a condition holds."""
-    _inside(c, c.sides(condition)[0], do)
+    with c.inside(c.sides(condition)[0]):
+        do()
 
 
 def _either(c: Compiler, condition: Number, do: Callable[[], Pictures], otherwise: Callable[[], Pictures]) -> Pictures:
     """What one of two makes of images, by how a condition comes out."""
     sides = c.sides(condition)
-    made = [_inside(c, side, each) for side, each in zip(sides, (do, otherwise), strict=True)]
+    made: list[Pictures] = []
+    for side, each in zip(sides, (do, otherwise), strict=True):
+        with c.inside(side):
+            made.append(each())
     return [
         one if one is other else c.one_of("what albumentations makes", sides, one, other)
         for one, other in zip(*made, strict=True)

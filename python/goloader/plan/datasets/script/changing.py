@@ -41,8 +41,8 @@ def held_of(c: Compiler, of: Expression) -> Held:
     if isinstance(of, Closed):
         return c.memory.of(of.value)
     if isinstance(of, Either):
-        holds = c.branches.get(of.number)
-        ways = (of.then, of.otherwise) if not isinstance(holds, bool) else (of.then if holds else of.otherwise,)
+        way = c.decided(of)
+        ways = (of.then, of.otherwise) if way is None else (way,)
         return together([c.memory.of(each) for each in ways if not isinstance(each, Constant)])
     if isinstance(of, Item) and isinstance(of.owner, Call) and id(of.owner) in c.augmented:
         given = dict(of.owner.options)[c.constant(of.key)]  # itself, or a copy

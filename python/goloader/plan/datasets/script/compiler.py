@@ -18,8 +18,8 @@ import io
 import os
 import random
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
@@ -471,15 +471,13 @@ class Compiler:
             self._pass_over(branch.otherwise if holds else branch.then)
             return
         self.began[branch.number] = self.now
-        outer, sides = self.into, self.sides(condition)
-        self.branches[branch.number] = sides
+        self.branches[branch.number] = sides = self.sides(condition)
         changed = []
         for side, evaluated in zip(sides, (branch.then, branch.otherwise), strict=True):
-            self.into = side
-            self.changes.append({})
-            self._walk(evaluated)
-            changed.append(taken_back(self, self.changes.pop(), side))
-        self.into = outer
+            with self.inside(side):
+                self.changes.append({})
+                self._walk(evaluated)
+                changed.append(taken_back(self, self.changes.pop(), side))
         left = [any(isinstance(each, Unknown) for each in evaluated) for evaluated in (branch.then, branch.otherwise)]
         if any(left):
             self.branches[branch.number] = not left[0]
@@ -493,6 +491,15 @@ class Compiler:
         self.into.append({"do": "if", "condition": condition.json, "then": sides[0], "else": sides[1]})
         self.around |= {id(side): self.into for side in sides}
         return sides
+
+    @contextmanager
+    def inside(self, side: list[Any]) -> Iterator[None]:
+        """Within it, instructions go there."""
+        outer, self.into = self.into, side
+        try:
+            yield
+        finally:
+            self.into = outer
 
     def _condition(self, branch: Branch) -> Number:
         """What a branch goes by: a number, or whether a value that is worked out ahead is true."""
@@ -791,12 +798,17 @@ class Compiler:
             self.copies.append((of, value))
         return value
 
-    def way_of(self, of: Either) -> Expression:
-        """What a value is that depends on a branch which all samples go the same way. Raises UnreadableError."""
+    def decided(self, of: Either) -> Expression | None:
+        """What a value is that depends on a branch which all samples go the same way; None where they do not."""
         holds = self.branches.get(of.number)
-        if not isinstance(holds, bool) or of.number in self.conversions:
+        return (of.then if holds else of.otherwise) if isinstance(holds, bool) else None
+
+    def way_of(self, of: Either) -> Expression:
+        """The same. Raises UnreadableError."""
+        way = self.decided(of)
+        if way is None or of.number in self.conversions:
             raise UnreadableError(f"gives one of two values: {of}", of)
-        return of.then if holds else of.otherwise
+        return way
 
     def column_of(self, register: int) -> int:
         self._columns.append(register)

@@ -449,17 +449,15 @@ class Crops(Computed):
 
     def _one_of(self, of: Either, at: int | None) -> Crop | None:
         c = self.c
+        if (way := c.decided(of)) is not None:
+            return self.crop(way, at)
         sides = c.branches.get(of.number)
-        if isinstance(sides, bool):
-            return self.crop(of.then if sides else of.otherwise, at)
-        if sides is None:
+        if not isinstance(sides, tuple):
             return None
-        outer, found, values = c.into, [], []
-        for c.into, each in zip(sides, (of.then, of.otherwise), strict=True):
-            try:
+        found, values = [], []
+        for side, each in zip(sides, (of.then, of.otherwise), strict=True):
+            with c.inside(side):
                 crop = self.crop(each, at)
-            finally:
-                c.into = outer
             if crop is None:
                 return None
             found.append(crop)
@@ -782,8 +780,8 @@ class Crops(Computed):
             case Drawn(number=number):
                 item = self.c.drawn.get(number)
                 return self._memory(item) if isinstance(item, Expression) else {number}
-            case Either(number=number) if isinstance(holds := self.c.branches.get(number), bool):
-                return self._memory(of.then if holds else of.otherwise)
+            case Either() if (way := self.c.decided(of)) is not None:
+                return self._memory(way)
             case Either(then=then, otherwise=otherwise):
                 return self._memory_of(then, otherwise)
             case Binary(operator=operator, left=left) if operator in IN_PLACE:

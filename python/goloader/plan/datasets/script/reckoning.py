@@ -286,12 +286,9 @@ def _number_of_two(c: Compiler, of: Either) -> Number:
         return c.number(of.then if sides else of.otherwise)
     if of not in c.of_two:
         values = []
-        outer = c.into
-        for c.into, each in zip(sides, (of.then, of.otherwise), strict=True):
-            try:
+        for side, each in zip(sides, (of.then, of.otherwise), strict=True):
+            with c.inside(side):
                 values.append(c.number(each))
-            finally:
-                c.into = outer
         kind = values[0].kind
         if kind != values[1].kind or kind not in (*numbers.PYTHON, "numpy"):
             raise UnreadableError(f"has numbers of several types in one place: {of}", of)
@@ -308,8 +305,8 @@ def _is_of_constants(of: Expression) -> bool:
 def items_of(c: Compiler, of: Expression) -> Sequence[Expression | Number]:
     """The items of a tuple or list. Raises UnreadableError."""
     match of:
-        case Either() if isinstance(holds := c.branches.get(of.number), bool):
-            return items_of(c, of.then if holds else of.otherwise)
+        case Either() if (way := c.decided(of)) is not None:
+            return items_of(c, way)
         case Display(kind=kind, items=items, spread=False) if kind in (list, tuple):
             return items
         case Attribute(owner=owner, name="size") if c.form(owner) == "pil":

@@ -254,8 +254,8 @@ class WholeLeaf(Leaf):
                 return self._within(cut).value(cut.of)
             case Drawn(number=number) if isinstance(item := self._crops.c.drawn.get(number), Expression):
                 return self.value(item)
-            case Either(number=number) if isinstance(holds := self._crops.c.branches.get(number), bool):
-                return self.value(expression.then if holds else expression.otherwise)
+            case Either() if (way := self._crops.c.decided(expression)) is not None:
+                return self.value(way)
         return super()._compiled(expression)
 
     @property
@@ -548,9 +548,8 @@ class WindowLeaf(WholeLeaf):
     def _of_runs(self, first: Number, total: int, sample: Any) -> Value:
         """An array of two numbers, one after the other: so many of the first, and others up to all."""
         c, library = self._crops.c, torch if kind_of(sample) == "tensor" else np
-        outer, c.into = c.into, c.into if self._side is None else self._side
-        c.check(["<=", 0, first.json], ["<=", first.json, total])
-        c.into = outer
+        with c.inside(c.into if self._side is None else self._side):
+            c.check(["<=", 0, first.json], ["<=", first.json, total])
         places: Any = Value(library.arange(total), constant=True)
         condition = self._arithmetic.binary("<", places, self._of_number(first))
         return self._arithmetic.chosen(
