@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch.utils import data
@@ -184,3 +185,48 @@ def test_an_index_that_a_known_dataset_never_had_is_its_error() -> None:
         with pytest.raises(IndexError, match="index 6 is out of bounds for dimension 0 with size 6"):
             next(batches)
         dataset.tensors = (torch.arange(6),)
+
+
+def _other(self: Any, index: int) -> int:
+    return -index
+
+
+def _others(self: Any, indices: list[int]) -> list[int]:
+    return [-index for index in indices]
+
+
+KNOWN: dict[str, Callable[[], Any]] = {
+    "TensorDataset": lambda: data.TensorDataset(torch.arange(60.0)),
+    "ArrayDataset": lambda: goloader.ArrayDataset(np.arange(60.0)),
+    "Subset": lambda: data.Subset(data.TensorDataset(torch.arange(70.0)), range(5, 65)),
+    "ConcatDataset": lambda: data.ConcatDataset([data.TensorDataset(torch.arange(30.0))] * 2),
+    "StackDataset": lambda: data.StackDataset(data.TensorDataset(torch.arange(60.0))),
+}
+
+REPLACED: dict[str, Callable[[Any, Any, pytest.MonkeyPatch], Any]] = {
+    "class": lambda dataset, kind, patch: setattr(
+        dataset, "__class__", type("Other", (kind,), {"__getitem__": _other, "__getitems__": _others})
+    ),
+    "__getitem__": lambda dataset, kind, patch: patch.setattr(kind, "__getitem__", _other),
+    "__getitems__": lambda dataset, kind, patch: patch.setattr(kind, "__getitems__", _others, raising=False),
+    "code": lambda dataset, kind, patch: patch.setattr(kind.__getitem__, "__code__", _other.__code__),
+}
+
+
+@pytest.mark.parametrize("replaced", REPLACED)
+@pytest.mark.parametrize("name", KNOWN)
+def test_methods_of_known_classes_that_are_replaced_in_an_epoch_are_called(
+    name: str, replaced: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(loader: type[data.DataLoader[Any]]) -> list[Any]:
+        with monkeypatch.context() as patch:
+            dataset = KNOWN[name]()
+            made = loader(dataset, batch_size=5)
+            iterator = iter(made)
+            seen = [next(iterator) for _ in range(3)]
+            if isinstance(made, goloader.DataLoader):
+                assert made.explain().native_fraction == 1
+            REPLACED[replaced](dataset, type(dataset), patch)
+            return [*seen, *iterator, *made]
+
+    assert difference(run(data.DataLoader), run(goloader.DataLoader)) is None
