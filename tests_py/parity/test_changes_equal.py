@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 from torch.utils import data
-from torch.utils.data._utils import collate
+from torch.utils.data._utils import collate, fetch, worker
 
 import goloader
 from goloader.doors.same import difference
@@ -230,3 +230,50 @@ def test_methods_of_known_classes_that_are_replaced_in_an_epoch_are_called(
             return [*seen, *iterator, *made]
 
     assert difference(run(data.DataLoader), run(goloader.DataLoader)) is None
+
+
+class Numbers(data.Dataset[Any]):
+    """Gives rows of numpy's."""
+
+    def __init__(self) -> None:
+        self.x = np.arange(120.0).reshape(60, 2)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.x[index]
+
+    def __len__(self) -> int:
+        return 60
+
+
+CALLED: dict[str, tuple[Any, str]] = {
+    "torch.stack": (torch, "stack"),
+    "torch.as_tensor": (torch, "as_tensor"),
+    "collate": (collate, "collate"),
+    "fetch": (fetch._MapDatasetFetcher, "fetch"),
+}
+
+
+@pytest.mark.parametrize("batches", [0, 3])
+@pytest.mark.parametrize("name", CALLED)
+def test_functions_that_torchs_loader_calls_may_be_replaced(
+    name: str, batches: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(loader: type[data.DataLoader[Any]]) -> list[Any]:
+        with monkeypatch.context() as patch:
+            made = loader(Numbers(), batch_size=5)
+            iterator = iter(made)
+            seen = [next(iterator) for _ in range(batches)]
+            if batches and isinstance(made, goloader.DataLoader):
+                assert made.explain().native_fraction == 1
+            patch.setattr(*CALLED[name], lambda *arguments, **options: torch.zeros(1))
+            return [*seen, *iterator, *made, *loader(Numbers(), batch_size=5)]
+
+    assert difference(run(data.DataLoader), run(goloader.DataLoader)) is None
+
+
+def test_a_loop_of_workers_that_was_replaced_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = worker._worker_loop
+    monkeypatch.setattr(worker, "_worker_loop", lambda *arguments: loop(*arguments))
+    explanation = goloader.DataLoader(Numbers(), batch_size=5, num_workers=1).explain()
+    assert "FUNCTION_REPLACED" in explanation.codes and not explanation.native
+    assert goloader.DataLoader(Numbers(), batch_size=5).explain().native
