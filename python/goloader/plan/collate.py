@@ -50,7 +50,8 @@ def of(loader: Any) -> Collation | OwnCollate | Called | Refusal:
             made = _read(loader)
         except RefusalError as refused:
             return refused.refusal
-    helpers = [want, collate.default_collate, collate.collate, collate.collate_tensor_fn, collate.collate_int_fn]
+    helpers: list[Any] = [want, collate.default_collate, collate.collate]
+    helpers += [collate.collate_tensor_fn, collate.collate_int_fn]
     helpers += [fetch._MapDatasetFetcher.__init__, fetch._MapDatasetFetcher.fetch]
     helpers += [worker._worker_loop] * (loader.num_workers > 0)
     builtin = all(type(behind(function)) is BuiltinFunctionType for function in (torch.stack, torch.as_tensor))
