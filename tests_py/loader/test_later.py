@@ -260,3 +260,20 @@ def test_whoever_asks_for_more_than_torch_gives_is_not_kept_waiting(options: Any
     assert later.of(loader) is None
     next(iter(loader))
     assert loader.explain().native
+
+
+def test_a_loader_that_was_changed_since_its_last_epoch_is_looked_at_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    never(monkeypatch)
+
+    def run(kind: Any) -> list[Any]:
+        torch.manual_seed(0)
+        loader = kind(Rows(), batch_size=7, shuffle=True)
+        given = epochs(loader, 1)
+        loader.num_workers, loader.prefetch_factor = 2, 2
+        given += epochs(loader, 2)
+        if kind is goloader.DataLoader:
+            assert loader.explain().native
+        loader.num_workers, loader.prefetch_factor = 0, None
+        return given + epochs(loader, 1)
+
+    assert same(run(data.DataLoader), run(goloader.DataLoader))

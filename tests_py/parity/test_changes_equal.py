@@ -6,10 +6,11 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch.utils import data
-from torch.utils.data._utils import collate
+from torch.utils.data._utils import collate, fetch, worker
 
 import goloader
 from goloader.doors.same import difference
@@ -184,3 +185,95 @@ def test_an_index_that_a_known_dataset_never_had_is_its_error() -> None:
         with pytest.raises(IndexError, match="index 6 is out of bounds for dimension 0 with size 6"):
             next(batches)
         dataset.tensors = (torch.arange(6),)
+
+
+def _other(self: Any, index: int) -> int:
+    return -index
+
+
+def _others(self: Any, indices: list[int]) -> list[int]:
+    return [-index for index in indices]
+
+
+KNOWN: dict[str, Callable[[], Any]] = {
+    "TensorDataset": lambda: data.TensorDataset(torch.arange(60.0)),
+    "ArrayDataset": lambda: goloader.ArrayDataset(np.arange(60.0)),
+    "Subset": lambda: data.Subset(data.TensorDataset(torch.arange(70.0)), range(5, 65)),
+    "ConcatDataset": lambda: data.ConcatDataset([data.TensorDataset(torch.arange(30.0))] * 2),
+    "StackDataset": lambda: data.StackDataset(data.TensorDataset(torch.arange(60.0))),
+}
+
+REPLACED: dict[str, Callable[[Any, Any, pytest.MonkeyPatch], Any]] = {
+    "class": lambda dataset, kind, patch: setattr(
+        dataset, "__class__", type("Other", (kind,), {"__getitem__": _other, "__getitems__": _others})
+    ),
+    "__getitem__": lambda dataset, kind, patch: patch.setattr(kind, "__getitem__", _other),
+    "__getitems__": lambda dataset, kind, patch: patch.setattr(kind, "__getitems__", _others, raising=False),
+    "code": lambda dataset, kind, patch: patch.setattr(kind.__getitem__, "__code__", _other.__code__),
+}
+
+
+@pytest.mark.parametrize("replaced", REPLACED)
+@pytest.mark.parametrize("name", KNOWN)
+def test_methods_of_known_classes_that_are_replaced_in_an_epoch_are_called(
+    name: str, replaced: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(loader: type[data.DataLoader[Any]]) -> list[Any]:
+        with monkeypatch.context() as patch:
+            dataset = KNOWN[name]()
+            made = loader(dataset, batch_size=5)
+            iterator = iter(made)
+            seen = [next(iterator) for _ in range(3)]
+            if isinstance(made, goloader.DataLoader):
+                assert made.explain().native_fraction == 1
+            REPLACED[replaced](dataset, type(dataset), patch)
+            return [*seen, *iterator, *made]
+
+    assert difference(run(data.DataLoader), run(goloader.DataLoader)) is None
+
+
+class Numbers(data.Dataset[Any]):
+    """Gives rows of numpy's."""
+
+    def __init__(self) -> None:
+        self.x = np.arange(120.0).reshape(60, 2)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.x[index]
+
+    def __len__(self) -> int:
+        return 60
+
+
+CALLED: dict[str, tuple[Any, str]] = {
+    "torch.stack": (torch, "stack"),
+    "torch.as_tensor": (torch, "as_tensor"),
+    "collate": (collate, "collate"),
+    "fetch": (fetch._MapDatasetFetcher, "fetch"),
+}
+
+
+@pytest.mark.parametrize("batches", [0, 3])
+@pytest.mark.parametrize("name", CALLED)
+def test_functions_that_torchs_loader_calls_may_be_replaced(
+    name: str, batches: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(loader: type[data.DataLoader[Any]]) -> list[Any]:
+        with monkeypatch.context() as patch:
+            made = loader(Numbers(), batch_size=5)
+            iterator = iter(made)
+            seen = [next(iterator) for _ in range(batches)]
+            if batches and isinstance(made, goloader.DataLoader):
+                assert made.explain().native_fraction == 1
+            patch.setattr(*CALLED[name], lambda *arguments, **options: torch.zeros(1))
+            return [*seen, *iterator, *made, *loader(Numbers(), batch_size=5)]
+
+    assert difference(run(data.DataLoader), run(goloader.DataLoader)) is None
+
+
+def test_a_loop_of_workers_that_was_replaced_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = worker._worker_loop
+    monkeypatch.setattr(worker, "_worker_loop", lambda *arguments: loop(*arguments))
+    explanation = goloader.DataLoader(Numbers(), batch_size=5, num_workers=1).explain()
+    assert "FUNCTION_REPLACED" in explanation.codes and not explanation.native
+    assert goloader.DataLoader(Numbers(), batch_size=5).explain().native

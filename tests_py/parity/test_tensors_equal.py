@@ -331,7 +331,7 @@ def others() -> dict[str, Callable[[], Any]]:
         "sparse": lambda: TensorDataset(torch.eye(9).to_sparse()),
         "meta": lambda: TensorDataset(torch.empty(9, 2, device="meta")),
         "nine dimensions": lambda: TensorDataset(noise(9, 1, 1, 1, 1, 1, 1, 1, 2)),
-        "17 tensors": lambda: TensorDataset(*[noise(9, 2)] * 17),
+        "65 tensors": lambda: TensorDataset(*[noise(9, 2)] * 65),
         "shapes that differ": lambda: ConcatDataset([TensorDataset(noise(9, 2)), TensorDataset(noise(9, 3))]),
         "fields that differ": lambda: ConcatDataset([pair(), StackDataset(TensorDataset(noise(9, 2)))]),
         "names in another order": lambda: ConcatDataset(

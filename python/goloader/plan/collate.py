@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from types import BuiltinFunctionType
 from typing import Any
 
 import torch
-from torch.utils.data._utils import collate
+from torch.utils.data._utils import collate, fetch, worker
 
 from .._beside import Beside
 from ..collate import Jagged, Pack, Pad
@@ -15,7 +16,7 @@ from .collation import Collation, registered
 from .fast_collate import FastCollate
 from .finish import Finish
 from .look import name_of
-from .originals import is_original
+from .originals import behind, is_original
 from .own_collate import OwnCollate
 from .refusal import Refusal, RefusalError, granted
 from .token_collate import TokenCollate
@@ -49,8 +50,12 @@ def of(loader: Any) -> Collation | OwnCollate | Called | Refusal:
             made = _read(loader)
         except RefusalError as refused:
             return refused.refusal
-    helpers = (want, collate.default_collate, collate.collate, collate.collate_tensor_fn, collate.collate_int_fn)
-    if not all(is_original(function, "torch") for function in helpers):
+    helpers: list[Any] = [want, collate.default_collate, collate.collate]
+    helpers += [collate.collate_tensor_fn, collate.collate_int_fn]
+    helpers += [fetch._MapDatasetFetcher.__init__, fetch._MapDatasetFetcher.fetch]
+    helpers += [worker._worker_loop] * (loader.num_workers > 0)
+    builtin = all(type(behind(function)) is BuiltinFunctionType for function in (torch.stack, torch.as_tensor))
+    if not builtin or not all(is_original(function, "torch") for function in helpers):
         return Refusal("collate", name, "torch's own functions were replaced", "FUNCTION_REPLACED")
     if type(given) in (Pad, Jagged, Pack):
         if not all(is_original(getattr(type(given), name), "goloader") for name in _METHODS):

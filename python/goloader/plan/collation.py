@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 import torch
-from torch.utils.data._utils import collate
+from torch.utils.data._utils import collate, fetch
 
 from ..adapters.torch import default_device
 from ..arrays.file_array import DTYPES
 from ..collate import Jagged, Pack, Pad, Sequences
 from .look import name_of
-from .originals import is_original
+from .originals import behind, is_original
 from .refusal import Refusal, RefusalError
 from .row_layouts import STACKED, DocumentRows, JaggedRows, PackRows, PadRows, RowLayout, TextRows
 from .rows import Array, Field, View
@@ -147,13 +147,24 @@ class Collation:
 
 
 def surroundings() -> tuple[Any, ...]:
-    """What else default_collate goes by: its functions by type, and where, and of which dtype, it makes tensors."""
-    return collate.default_collate_fn_map.copy(), default_device(), torch.get_default_dtype()
+    """What else default_collate goes by: its functions by type, where, and of which dtype, it makes tensors, and
+    functions of torch's that users replace."""
+    return collate.default_collate_fn_map.copy(), default_device(), torch.get_default_dtype(), _functions()
 
 
 def stands(around: tuple[Any, ...]) -> bool:
     """Whether surroundings() would be these."""
-    return (collate.default_collate_fn_map, default_device(), torch.get_default_dtype()) == around
+    return (collate.default_collate_fn_map, default_device(), torch.get_default_dtype(), _functions()) == around
+
+
+def _functions() -> tuple[Any, ...]:
+    return (
+        fetch._MapDatasetFetcher.fetch,
+        collate.collate,
+        collate.collate_tensor_fn,
+        behind(torch.stack),
+        behind(torch.as_tensor),
+    )
 
 
 class _Found(Sequences):

@@ -125,18 +125,18 @@ _known: Beside[DataLoader[Any], Later] = Beside()
 
 def of(loader: DataLoader[Any]) -> Later | None:
     """What is known of a loader that Go is not asked for as an epoch begins; None for any other."""
-    known = _known.get(loader)
-    if known is None and _may_wait(loader):
-        known = _known[loader] = Later()
-    if known is None:
+    if not _may_wait(loader):
         return None
+    known = _known.get(loader)
+    if known is None:
+        known = _known[loader] = Later()
     known.over = known.over or known.spent_s >= _SPENT_S or _is_long(known.epoch_s, known.epoch_clock_s)
     return None if known.over and not known.slower else known
 
 
 def ran(loader: DataLoader[Any]) -> Later | None:
     """The same of a loader that has begun an epoch so."""
-    known = _known.get(loader)
+    known = _known.get(loader) if _may_wait(loader) else None
     return known if known is not None and (known.slower or (known.spent_s and not known.over)) else None
 
 

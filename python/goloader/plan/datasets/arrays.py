@@ -18,7 +18,7 @@ from ..row_layouts import TextRows
 from ..rows import DIMENSIONS_MAX, Array, Owner
 from .cuts import Cut
 from .tensors import NAMES, Tensor, checksum, layout_of
-from .tree import Column, Indices, Node, check_class
+from .tree import Checked, Column, Indices, Node, check_class
 
 _INTEGERS = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64")
 _PATHS_MAX = 8  # are named
@@ -29,8 +29,8 @@ class Rows(Node):
     """An ArrayDataset."""
 
     def __init__(self, dataset: Any) -> None:
-        self.dataset = dataset
         _check(dataset)
+        self.dataset, self._checked = dataset, Checked(dataset)
         self._given = dataset.fields
         self._names = dataset.names
         many = tuple if dataset.names is None else list
@@ -44,7 +44,9 @@ class Rows(Node):
         self.note = f"read from {', '.join(paths[:_PATHS_MAX])}{more}" if paths else ""
 
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
-        if dataset is not self.dataset or dataset.fields is not self._given or dataset.names is not self._names:
+        if not self._checked.stands(dataset):
+            return False
+        if dataset.fields is not self._given or dataset.names is not self._names:
             return False
         if at is None and refuses(_check, dataset):
             return False

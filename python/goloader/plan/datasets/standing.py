@@ -38,6 +38,25 @@ _ABSENT = object()
 _GAP = (object(),)
 
 
+class Classes:
+    """A class and those that it inherits from, and what is in them."""
+
+    def __init__(self, kind: type) -> None:
+        self._kind, self._bases = kind, parents(kind)
+        classes = [each for each in self._bases if each.__flags__ & _HEAP_TYPE]
+        self._views = [view for each in classes for view in (vars(each).keys(), vars(each).values(), _GAP)]
+        self._held = list(chain.from_iterable(self._views))
+
+    def hold(self, kind: type) -> bool:
+        """True if `kind` is that class, and all is in it that was. Raises RuntimeError where another thread changes
+        it."""
+        return (
+            kind is self._kind
+            and parents(kind) is self._bases
+            and all(map(is_, chain.from_iterable(self._views), self._held))
+        )
+
+
 class Standing:
     """A dataset, and what expressions of its code stand for.
 
@@ -63,6 +82,7 @@ class Standing:
         self._items: list[tuple[Any, Any, Any]] = []
         self._extents = [(value(whole), extent) for whole, extent in extents]
         self._dataset, self._kind = dataset, type(dataset)
+        self._classes = Classes(self._kind)
         self._own: dict[str, Any] = vars(dataset)
         self._names: dict[str, None] = {"__getitems__": None}
         # Dicts of modules and functions, names in them, and what is there.
@@ -73,10 +93,6 @@ class Standing:
         for condition in conditions:
             self._note_condition(condition)
         self._attributes = list(map(self._own.get, self._names, repeat(_ABSENT)))
-        classes = [kind for kind in parents(self._kind) if kind.__flags__ & _HEAP_TYPE]
-        self._views = [view for kind in classes for view in (vars(kind).keys(), vars(kind).values(), _GAP)]
-        self._held = list(chain.from_iterable(self._views))
-        self._bases = parents(self._kind)
         del self._value  # a method of what has this
 
     def holds(self, dataset: Any) -> bool:
@@ -84,12 +100,10 @@ class Standing:
         try:
             return (
                 dataset is self._dataset
-                and type(dataset) is self._kind
-                and parents(self._kind) is self._bases
+                and self._classes.hold(type(dataset))
                 and vars(dataset) is self._own
                 and all(map(is_, map(self._own.get, self._names, repeat(_ABSENT)), self._attributes))
                 and all(scope.get(name, _ABSENT) is value for scope, name, value in self._variables)
-                and all(map(is_, chain.from_iterable(self._views), self._held))
                 and all(whole[key] is value for whole, key, value in self._items)
                 and all(extent_of(whole) == extent for whole, extent in self._extents)
             )

@@ -10,10 +10,9 @@ import torch
 from torch.utils.data import TensorDataset
 
 from ...arrays.file_array import DTYPES
-from ..look import has
 from ..refusal import SourceRefusal, refuses
 from ..rows import DIMENSIONS_MAX, Array, Owner
-from .tree import Column, Indices, Node, check_class
+from .tree import Checked, Column, Indices, Node, check_class
 
 # The core's name for the items of a dtype; others of a size that it knows travel as integers.
 NAMES = {
@@ -80,7 +79,7 @@ class Tensors(Node):
 
     def __init__(self, dataset: Any) -> None:
         _check(dataset)
-        self.dataset = dataset
+        self.dataset, self._checked = dataset, Checked(dataset)
         self.given = dataset.tensors
         self.tensors = [Tensor(tensor) for tensor in dataset.tensors]
         self.length = len(self.tensors[0])
@@ -90,7 +89,7 @@ class Tensors(Node):
         self.columns = tuple(Column((tensor,), tensor.spec) for tensor in self.tensors)
 
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
-        if dataset is not self.dataset or dataset.tensors is not self.given or has(dataset, "__getitems__"):
+        if not self._checked.stands(dataset) or dataset.tensors is not self.given:
             return False
         if at is None and refuses(_check, dataset):
             return False

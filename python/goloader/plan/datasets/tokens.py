@@ -13,7 +13,7 @@ from ..refusal import SourceRefusal, refuses
 from ..row_layouts import DocumentRows
 from ..rows import Array
 from .cuts import Cut
-from .tree import Column, Indices, Node, check_class
+from .tree import Checked, Column, Indices, Node, check_class
 
 _ATTRIBUTES = ("files", "block_size", "stride", "windows", "eos", "offsets", "documents", "begins", "lengths", "_ends")
 
@@ -22,8 +22,8 @@ class Tokens(Node):
     """A TokenDataset: x and y are a window without its last token and without its first."""
 
     def __init__(self, dataset: Any) -> None:
-        self.dataset = dataset
         _check(dataset)
+        self.dataset, self._checked = dataset, Checked(dataset)
         self._given = _attributes(dataset)
         self.length = len(dataset)
         stored = {file.dtype for file in dataset.files}
@@ -42,7 +42,7 @@ class Tokens(Node):
         self.note = f"read from {', '.join(sorted({file.path for file in dataset.files}))}"
 
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
-        if dataset is not self.dataset or any(
+        if not self._checked.stands(dataset) or any(
             one is not other for one, other in zip(_attributes(dataset), self._given, strict=True)
         ):
             return False

@@ -25,9 +25,10 @@ from ...arrays.mapped import is_shared
 from .. import look
 from ..calls import check_calls
 from ..look import has, in_class, is_a
-from ..originals import is_original
+from ..originals import as_shipped, is_original
 from ..refusal import SourceRefusal
 from ..structure import Structure, count, shifted
+from .standing import Classes
 
 Indices = NDArray[np.int64]
 
@@ -325,6 +326,26 @@ def check_class(dataset: Any, base: type, package: str, attributes: Sequence[str
             raise SourceRefusal(name, f"its {attribute} is computed", "CLASS_OVERRIDES")
 
 
+class Checked:
+    """What check_class has found of a dataset, as far as it can be asked for before each batch."""
+
+    def __init__(self, dataset: Any) -> None:
+        self._dataset, self._classes = dataset, Classes(type(dataset))
+        self._getitem = type(dataset).__getitem__
+
+    def stands(self, dataset: Any) -> bool:
+        try:
+            same_class = self._classes.hold(type(dataset))
+        except RuntimeError:  # another thread changes it
+            return False
+        return (
+            dataset is self._dataset
+            and same_class
+            and as_shipped(self._getitem)
+            and "__getitems__" not in vars(dataset)
+        )
+
+
 def _check_plain(dataset: Any, attributes: tuple[str, ...]) -> None:
     if not _is_plain(dataset, attributes):
         raise SourceRefusal(name_of(dataset), "its methods or attributes were replaced", "FUNCTION_REPLACED")
@@ -332,10 +353,11 @@ def _check_plain(dataset: Any, attributes: tuple[str, ...]) -> None:
 
 def _is_plain(dataset: Any, attributes: tuple[str, ...]) -> bool:
     """True for an unpatched container of torch's with nothing hung onto it that torch would call instead."""
-    methods = ("__getitem__", "__len__", *(("__getitems__",) if type(dataset) is not ConcatDataset else ()))
+    methods = ("__getitem__", "__getitems__", "__len__")
+    found = [in_class(type(dataset), method) for method in methods]  # a ConcatDataset has no __getitems__
     return (
-        all(is_original(getattr(type(dataset), method), "torch") for method in methods)
-        and not {"__getitem__", "__getitems__", "__len__"} & vars(dataset).keys()
+        all(method is None or is_original(method, "torch") for method in found)
+        and not {*methods} & vars(dataset).keys()
         and all(attribute in vars(dataset) for attribute in attributes)
     )
 
