@@ -290,6 +290,8 @@ class Arithmetic:
             raise UnreadableError(f"makes a {type(sample).__qualname__}")
         dtype, own = dtype_of(sample), dtype_of(value.sample)
         if own != dtype:
+            if type(sample) is int and own == "uint64":
+                raise UnreadableError("makes an int of uint64, for which int64 may have no room")
             if kind == "number" and ((_is_integer(dtype) and dtype != "int64") or own == "bool"):
                 raise UnreadableError(f"makes {dtype} of a number that may not fit it")
             if kind == "number" and _is_integer(dtype) and own == "float64" and kind_of(sample) != "number":
