@@ -518,8 +518,6 @@ def _check_operator(name: str, common: str, result: str) -> None:
         raise UnreadableError(f"works with {name} of {common}")
     if common == "bool" and name not in (*COMPARISONS, "&", "|", "^"):
         raise UnreadableError(f"works with {name} of bools")
-    if name in ("&", "|", "^") and _is_float(common):
-        raise UnreadableError(f"works with {name} of {common}")
     if common not in DTYPES or result not in DTYPES:
         raise UnreadableError(f"reckons with {common if common not in DTYPES else result}")
 
