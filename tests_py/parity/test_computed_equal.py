@@ -254,6 +254,24 @@ def test_integers_are_pythons_of_any_size(source: str) -> None:
     check(Program(loader_of(dataset, batch_size=2), epochs=1), native=native)
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "torch.where(self.b[i] > 3, self.b[i], self.y[i])", "torch.where(self.f[i] > 0.3, self.f[i], self.large[i])",
+        "np.where(self.b[i].numpy() > 3, self.b[i].numpy(), self.y[i])",
+        "self.u[i] == self.s[i]", "self.s[i] < self.u[i]",
+        "int(self.u[i, 0])", "self.u[i, 1].item()",
+    ],
+)  # fmt: skip
+def test_numbers_that_do_not_fit_a_type_and_those_that_a_double_is_not(source: str) -> None:
+    tensors = {"b": torch.arange(18, dtype=torch.uint8).reshape(9, 2), "f": torch.rand(9, 2)}
+    lists = {"y": [3, 4, 5, 6, 300, 7, 8, -1, 2], "large": [1.5, 2.5, 3.5, 1e300, *map(float, range(5))]}
+    around = {"u": np.full((9, 2), 2**53 + 1, np.uint64), "s": np.full((9, 2), 2**53, np.int64)}
+    around["u"][5] = 2**63
+    dataset = function_dataset(source)(**tensors, **lists, **around, length=9)
+    check(Program(loader_of(dataset, batch_size=2), epochs=1), native=None)
+
+
 @WORKERS
 @pytest.mark.parametrize(
     "source",

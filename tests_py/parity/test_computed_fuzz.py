@@ -24,7 +24,7 @@ from goloader.plan import Plan, planner
 
 SEED = int(os.environ.get("GOLOADER_FUZZ_SEED", "20261123"))
 ROWS = 37
-NUMPY = ("bool", "uint8", "int8", "int16", "uint16", "int32", "uint32", "int64", "float32", "float64")
+NUMPY = ("bool", "uint8", "int8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
 TORCH = ("bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64")
 
 
@@ -175,7 +175,9 @@ class Grammar:
             case 7:
                 return self.r.choice(UNARY).format(inner)
             case 8:
-                return self.r.choice(["np.where({} > 0, {}, 0)", "torch.where({} > 0, {}, 0.5)"]).format(inner, inner)
+                other = self.r.choice(["0", "0.5", self.number(), self.scalar()])
+                form = self.r.choice(["np.where({0} > 0, {0}, {1})", "torch.where({0} > 0, {0}, {1})"])
+                return form.format(inner, other)
             case 9:
                 return self.r.choice(REDUCTIONS).format(inner, self.r.choice(REDUCING))
             case 10:

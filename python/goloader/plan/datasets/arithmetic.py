@@ -216,10 +216,9 @@ class Arithmetic:
         dtypes = {dtype_of(each) for each in samples}
         scalars = all(kind_of(each) != "array" for each in samples)
         _check_values_tell_nothing(left, right)
-        for value in (left, right):
-            varies = type(value.sample) is int and not value.constant
-            if varies and _is_integer(common) and common != "int64":
-                raise UnreadableError(f"works with {common} and a number that may not fit it")
+        _check_all_fit(common, left, right)
+        if name in COMPARISONS and _is_float(common) and all(map(_is_integer, dtypes)):
+            raise UnreadableError("compares int64 with uint64")  # which numpy does without a double
         if scalars and len({_is_float(each) for each in dtypes}) > 1 and name in COMPARISONS:
             raise UnreadableError("compares an integer with a float")
         watch = _is_float(common) and name not in COMPARISONS
@@ -291,6 +290,8 @@ class Arithmetic:
             raise UnreadableError(f"makes a {type(sample).__qualname__}")
         dtype, own = dtype_of(sample), dtype_of(value.sample)
         if own != dtype:
+            if type(sample) is int and own == "uint64":
+                raise UnreadableError("makes an int of uint64, for which int64 may have no room")
             if kind == "number" and ((_is_integer(dtype) and dtype != "int64") or own == "bool"):
                 raise UnreadableError(f"makes {dtype} of a number that may not fit it")
             if kind == "number" and _is_integer(dtype) and own == "float64" and kind_of(sample) != "number":
@@ -337,14 +338,17 @@ class Arithmetic:
             return Value(sample, constant=True)
         if dtype_of(condition.sample) != "bool" or "" in map(kind_of, (left.sample, right.sample)):
             raise UnreadableError("chooses by numbers")
-        dtype = dtype_of(sample)
-        if not isinstance(sample, torch.Tensor):
+        dtype, tensor = dtype_of(sample), isinstance(sample, torch.Tensor)
+        if tensor:
+            _check_all_fit(dtype, left, right)
+        else:
             _check_values_tell_nothing(left, right)
-        watch = not isinstance(sample, torch.Tensor)
         operands = (
             self.items(condition, "bool"),
-            self.items(left, dtype, watch=watch, through=watch),
-            self.items(right, dtype, watch=watch, through=watch),
+            *(
+                self.items(each, dtype, watch=not tensor or kind_of(each.sample) == "number", through=not tensor)
+                for each in (left, right)
+            ),
         )
         return self.value(sample, lambda: self.writer.step("where", operands, dtype))
 
@@ -489,6 +493,14 @@ def _check_fits(number: Any, dtype: str) -> None:
         raise UnreadableError(f"works with {dtype} and {number}")
 
 
+def _check_all_fit(dtype: str, *values: Value) -> None:
+    """Raises UnreadableError for integers of Python's that may be another for each sample: libraries fail for one that
+    does not fit."""
+    for value in values:
+        if type(value.sample) is int and not value.constant and _is_integer(dtype) and dtype != "int64":
+            raise UnreadableError(f"works with {dtype} and a number that may not fit it")
+
+
 def _check_values_tell_nothing(*values: Value) -> None:
     """Raises UnreadableError where numpy 1 chooses a type by what single numbers are, beside arrays. Of a float it asks
     whether an array's type has room for it, which a step does by its overflow."""
@@ -506,8 +518,6 @@ def _check_operator(name: str, common: str, result: str) -> None:
         raise UnreadableError(f"works with {name} of {common}")
     if common == "bool" and name not in (*COMPARISONS, "&", "|", "^"):
         raise UnreadableError(f"works with {name} of bools")
-    if name in ("&", "|", "^") and _is_float(common):
-        raise UnreadableError(f"works with {name} of {common}")
     if common not in DTYPES or result not in DTYPES:
         raise UnreadableError(f"reckons with {common if common not in DTYPES else result}")
 

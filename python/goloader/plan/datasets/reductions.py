@@ -145,8 +145,6 @@ class _Reduction:
     def _found(self, name: str, sample: Any) -> Value:
         """The first place at which the largest number is, along one axis, or in all."""
         axes = self.along.axes
-        if len(axes) > 1 and self.given["axis"] is not None:
-            raise UnreadableError("looks for a place along several axes")
 
         def made() -> Items:
             constant, step = self.a.writer.constant, self.a.writer.step
