@@ -245,7 +245,8 @@ def dict_update(machine: Machine, instruction: Instruction) -> None:
 
 def store_item(machine: Machine, instruction: Instruction) -> None:
     item, made, name = machine.pop(3)
-    if machine.samples and machine.loop is not None and isinstance(made, Call | Filled):
+    each_turn = machine.samples or machine.reader.draws is not None
+    if each_turn and machine.loop is not None and isinstance(made, Call | Filled):
         machine.fill(made, name, item, machine.loop.owner)
         return
     if is_made(made):

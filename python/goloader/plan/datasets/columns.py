@@ -102,13 +102,15 @@ _METHODS: dict[str, tuple[tuple[type, ...], tuple[type, ...]]] = {
     **dict.fromkeys(_TEXT_METHODS, (TEXTS, _PLAIN)),
 }
 _PATH_PROPERTIES = ("name", "parent", "stem", "suffix")
+# Numbers of Python's own.
+_REALS = ((int, float), (int, float))
 # Of which types the values on both sides of a sign are.
 _SIDES: dict[str, tuple[tuple[tuple[type, ...], tuple[type, ...]], ...]] = {
-    **dict.fromkeys(("*", "//", "<", "<=", ">", ">="), (((int,), (int,)),)),
-    **dict.fromkeys(("==", "!="), ((TEXTS, TEXTS), ((int,), (int,)))),
-    "+": ((TEXTS, TEXTS), ((bytes,), (bytes,)), (INTS, INTS)),
-    "-": ((INTS, INTS),),
-    "/": (((PosixPath,), PATHS), (TEXTS, (PosixPath,))),
+    **dict.fromkeys(("*", "//", "<", "<=", ">", ">="), (_REALS,)),
+    **dict.fromkeys(("==", "!="), ((TEXTS, TEXTS), _REALS)),
+    "+": ((TEXTS, TEXTS), ((bytes,), (bytes,)), (INTS, INTS), _REALS),
+    "-": ((INTS, INTS), _REALS),
+    "/": (((PosixPath,), PATHS), (TEXTS, (PosixPath,)), _REALS),
     "%": ((TEXTS, (*TEXTS, *INTS)), ((bytes,), (bytes, *INTS)), ((int,), (int,))),
 }
 # Of such types none is changed in place.

@@ -27,7 +27,7 @@ from ...look import in_class
 from ...originals import is_original
 from ..images import converts_arrays, reads_by_opencv
 from ..readers import array_reader
-from . import arrays, patches
+from . import apart, arrays, patches
 from .images import is_in_place
 from .memory import UNWRITABLE, Held, together
 from .picture import Changed, Picture
@@ -131,7 +131,13 @@ def store(c: Compiler, stored: Stored) -> None:
     """array[where] = value"""
     owner, where = stored.owner, c.picture(stored.key)
     if where is None:
-        made = patches.store(c, stored)
+        try:
+            made = patches.store(c, stored)
+        except UnreadableError:
+            if c.picture(owner) is not None:
+                raise
+            apart.note_change(c, stored)
+            return
         c.check_tail(made)
         c.accounted.add(id(stored))
         change(c, owner, made)

@@ -155,6 +155,10 @@ class Compiler:
         self.given_back: dict[int, Expression] = {}
         self.gives_arrays = False  # some of its images are arrays
         self.lacks_fields = False
+        # Arrays beside the images of which items are set, by their ids; where that is done, and what Python does of it.
+        self.changed_apart: dict[int, Expression] = {}
+        self.stored_apart: list[Stored] = []
+        self.given_apart: set[int] = set()
         # When each value was evaluated, by its id.
         self.taken_at: dict[int, int] = {}
         self.began: dict[int, int] = {}
@@ -196,6 +200,9 @@ class Compiler:
         self.structure = self._structure(reading.result)
         if not self.pictures and not self.fields:
             raise UnreadableError("gives no images" if self.crops is None else "gives no arrays that Go reads")
+        for each in self.stored_apart:
+            if id(each) not in self.given_apart:
+                raise UnreadableError(f"sets {each.owner}[{each.key}], which it does not give", each)
         if self.crops is not None:
             self.crops.check_read()
         if {picture.file for picture in self.pictures} != set(range(len(self.opened))):
@@ -395,9 +402,19 @@ class Compiler:
 
     def values(self, *of: Expression) -> Columns:
         """Values that are worked out ahead. Raises UnreadableError for those that are not."""
+        self._check_unchanged(*of)
         if of not in self._ahead:
             self._ahead[of] = columns_of(self, of)
         return self._ahead[of]
+
+    def is_changed(self, of: Expression) -> bool:
+        """Whether items are set of an array that it is made of."""
+        return bool(self.changed_apart) and any(id(part) in self.changed_apart for part in parts_of(of))
+
+    def _check_unchanged(self, *of: Expression) -> None:
+        for each in of:
+            if self.is_changed(each):
+                raise UnreadableError(f"uses {each}, of which items are set", each)
 
     def dataset_length(self) -> int:
         """len(dataset), as torch's samplers ask for it. Raises UnreadableError."""
@@ -581,6 +598,7 @@ class Compiler:
         """What an expression is, if it is a number. Raises UnreadableError."""
         if isinstance(of, Number):
             return of
+        self._check_unchanged(of)
         let = self._let_as.get(id(of))
         if let is not None and self.is_in(let[2]):
             return let[1]
@@ -767,6 +785,7 @@ class Compiler:
 
     def constant(self, of: Expression) -> Any:
         """A value that is the same for all samples. Raises UnreadableError."""
+        self._check_unchanged(of)
         self.accounted.add(id(of))
         match of:
             case Display(kind=kind, items=items) if kind in (list, tuple):

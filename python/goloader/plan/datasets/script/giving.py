@@ -61,6 +61,10 @@ class Given:
     number: int | None = None
     kind: str = ""
 
+    @property
+    def is_index(self) -> bool:
+        return self.columns is None and self.number is None and self.made is None
+
 
 # Where the numbers of a sample's images, and of its stacks, begin while its other values are counted.
 IMAGES, STACKS = 1 << 20, 1 << 21
@@ -138,6 +142,8 @@ def _stacked(c: Compiler, given: Expression) -> Stack | None:
 def _give(c: Compiler, of: Expression, batch: type) -> Given:
     if isinstance(of, Index):
         return Given(batch)
+    if c.is_changed(of):
+        return _give_apart(c, of, batch, UnreadableError(f"gives {of}", of))
     if _is_number_of_index(c, of):
         return _give_number(c, of, c.number(of), batch)
     try:
@@ -145,7 +151,9 @@ def _give(c: Compiler, of: Expression, batch: type) -> Given:
         made = None if _is_vector(c, moved) else made_of(c.own, moved)
         values = (moved,) if made is None else made.numbers
         columns = c.values(*values)
-        columns.work_out(range(min(columns.length, 1)))
+        first = columns.work_out(range(min(columns.length, 1)))
+        if made is not None:
+            made.check(first)
     except UnreadableError as error:
         try:
             number = c.number(of)
@@ -169,7 +177,8 @@ def _give_apart(c: Compiler, of: Expression, batch: type, why: UnreadableError) 
         finally:
             del why  # its traceback has this frame
     c.account(of)
-    return Given(batch, made.numbers, c.values(*made.numbers), made)
+    columns = c.values(*made.numbers) if made.numbers else None
+    return Given(batch, made.numbers, columns, made)
 
 
 def _give_number(c: Compiler, of: Expression, number: Number, batch: type) -> Given:

@@ -11,12 +11,13 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 import torch
 
-from ...bytecode import Attribute, Binary, Call, Display, Expression, Index, Item, Mapping, UnreadableError
+from ...bytecode import Call, Display, Expression, Index, Item, Mapping, UnreadableError
 from ...calls import check_calls
 from ...collation import as_in_worker
 from ...paths import Files, Member, Object
@@ -35,15 +36,12 @@ from ..samples import Samples, hold_all, versions_of
 from ..sources import PATHS, Sources
 from ..tensors import layout_of
 from ..tree import Column, Indices, Node, alike, name_of
-from .apart import MadeApart, check_seconds, like
+from .apart import MadeApart, check_seconds, is_new, kept, like
 from .code import ScriptCode
 from .compiler import Compiler
 from .giving import IMAGES, STACKS, Given
 from .opening import Opened
 from .stack import Stack
-
-# What makes an array or a tensor that is no part of another.
-_MAKERS = np.array, torch.tensor, torch.FloatTensor, torch.LongTensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +110,7 @@ class Scripted(Node):
         self._kept = compiler
         self._were = self._sizes()
         self.reckons = compiler.reckons
-        self.gives_index = any(each.columns is None and each.number is None for each in compiler.given)
+        self.gives_index = any(each.is_index for each in compiler.given)
         self.any_integer = not (self.reckons or self.gives_index)
         own.settle()
         drawn = " with what it draws" if self.part.generators else ""
@@ -168,7 +166,9 @@ class Scripted(Node):
         listed = Files.of_readable if readable else Files.of
         files = None if pixels is not None or compiler.fields else listed(paths)
         numbers = [compiler.number_column(each.row) if each.row is not None else None for each in compiler.given]
-        given = tuple((each, _beside(each, row)) for each, row in zip(compiler.given, numbers, strict=True))
+        given = tuple(
+            (each, _beside(each, row, self.length)) for each, row in zip(compiler.given, numbers, strict=True)
+        )
         self.rows = numbers
         # Of all rows of these some sample may have a path or a value.
         self._drawn: dict[Any, Sources] = {}
@@ -204,7 +204,8 @@ class Scripted(Node):
         )  # fmt: skip
         apart = [beside for each, beside in given if beside is not None and isinstance(each.made, MadeApart)]
         if apart:
-            check_seconds([each.__getitem__ for each in apart], min(len(each.values) for each in apart))
+            calls = any(isinstance(each.made, MadeApart) and each.made.calls for each, _ in given)
+            check_seconds([each.__getitem__ for each in apart], min(len(each.values) for each in apart), calls=calls)
 
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
         if dataset is not self.dataset or not self.own.unchanged(dataset):
@@ -317,17 +318,28 @@ def _checked(given: Given, rows: Any) -> Sequence[Any]:
     return values
 
 
-def _beside(given: Given, row: int | None) -> Beside | None:
-    """What is put together in Python; None for the core's numbers."""
+def _beside(given: Given, row: int | None, length: int) -> Beside | None:
+    """What is put together in Python, of so many samples; None for the core's numbers."""
     if given.number is not None:
         return None
-    if given.columns is None:
+    if given.is_index:
         return Beside((), given.batch, is_index=True)
-    values = _checked(given, range(given.columns.length))
+    values: Sequence[Any] = ((),) * length
+    if given.columns is not None:
+        values = _checked(given, range(given.columns.length))
     made = given.made
     if made is None:
         return Beside(values, given.batch)
+    if isinstance(made, MadeApart):
+        values = [tuple(map(kept, each)) for each in values]
     return Beside(values, given.batch, lambda numbers: made.make(iter(numbers)))
+
+
+def _made_late(made: MadeApart, beside: Beside, rows: Indices, numbers: Sequence[Any]) -> list[Any]:
+    """What Python makes of the samples of a batch, of the core's columns of numbers, too."""
+    columns = [list(map(_KINDS[kind], numbers[column].tolist())) for column, kind in made.columns]
+    each: Any = zip(*columns, strict=True) if columns else repeat(())
+    return [made.make_late(beside.values[row], given) for row, given in zip(rows.tolist(), each, strict=False)]
 
 
 def _sample(given: Expression, numbers: Iterator[int]) -> Any:
@@ -348,6 +360,7 @@ def _built(sample: Any, values: Sequence[Any]) -> Any:
     return type(sample)(_built(each, values) for each in sample)
 
 
+_KINDS: dict[str, Any] = {"int": int, "float": float, "bool": bool, "way": bool}
 # Of numbers that the core makes, by their kinds.
 _NUMBERS: dict[str, Any] = {"int": 0, "bool": False, "float": 0.0, "numpy": np.int64(0)}
 
@@ -426,6 +439,8 @@ class Scripts(Samples):
             self.takes = {int, np.int64}
         self.index = column.index
         self.tried = True
+        # Of which samples it was tried what is made of them as they are handed out.
+        self._rehearsed = np.zeros(len(self.part) if self.makes_late else 0, np.bool_)
 
     def versions(self) -> tuple[int, ...]:
         return versions_of(self.part.fields)
@@ -438,6 +453,10 @@ class Scripts(Samples):
         """What Python makes of each sample apart, by the number of what is given."""
         given = enumerate(given for given, _ in self.part.given)
         return {n: each.made for n, each in given if isinstance(each.made, MadeApart)}
+
+    @property
+    def makes_late(self) -> bool:
+        return any(each.late for each in self.made_apart.values())
 
     @property
     def makes_ahead(self) -> bool:
@@ -471,9 +490,15 @@ class Scripts(Samples):
         for n, maker in makers.items():
             _, beside = self.part.given[n]
             assert beside is not None
+            if maker.late:
+                for row in [row for row in rows.tolist() if not self._rehearsed[row]]:
+                    maker.rehearse(beside.values[row])
+                continue
             if maker.like is None:
                 maker.like = like(beside[0])
             made[n] = [maker.check_like(beside[row]) for row in rows.tolist()]
+        if self.makes_late:
+            self._rehearsed[rows] = True
         return made
 
     @property
@@ -497,12 +522,14 @@ class Scripts(Samples):
             made = [_laid_as(each, field) for each, field in zip(part.examples, made, strict=True)]
         numbers = columns[count:]
         for n, ((given, beside), column) in enumerate(zip(part.given, self._number_columns, strict=True)):
-            if n in ahead:
+            if isinstance(given.made, MadeApart):
+                assert beside is not None
+                made_of_each = ahead[n] if n in ahead else _made_late(given.made, beside, rows, numbers)
                 if self.apart or self.listed:
                     part_of = _CHANGEABLE if self.sent else ()
-                    made.append([copy.deepcopy(each) if type(each) in part_of else each for each in ahead[n]])
+                    made.append([copy.deepcopy(each) if type(each) in part_of else each for each in made_of_each])
                 else:
-                    whole = default_collate(given.batch(ahead[n]))
+                    whole = default_collate(given.batch(made_of_each))
                     made.append(as_in_worker(whole) if self.sent else whole)
             elif beside is None:
                 made.append(numbers[given.number].bool() if given.kind == "bool" else numbers[given.number])
@@ -538,7 +565,7 @@ class Scripts(Samples):
             if beside is None or given.made is not None or not _is_part(beside.values):
                 continue
             (of,) = given.values
-            if self._is_new(of):
+            if is_new(self._own, of):
                 continue
             if sent and changes:
                 granted(why)
@@ -547,21 +574,6 @@ class Scripts(Samples):
         self.apart = True
         if not part.fields and any(size is None for _, _, size, _ in part.images):
             self.part = replace(part, script=part.script | {"apart": True})
-
-    def _is_new(self, of: Expression) -> bool:
-        """Whether an array or a tensor of a sample is made for it, and no part of another."""
-        match of:
-            case Binary():
-                return True
-            case Call(options=options) if any(name == "copy" for name, _ in options):  # it may be copy=False
-                return False
-            case Call(function=Attribute(name="astype" | "clone" | "copy")):
-                return True
-            case Call(function=function):
-                with suppress(UnreadableError):
-                    called: Any = self._own.value(function)
-                    return any(called is each for each in _MAKERS)
-        return False
 
     def _part(self, of: Expression) -> Callable[[int], Any] | None:
         """What gives the part of the dataset's memory that a value is, by the row; None for others."""
