@@ -327,12 +327,10 @@ class _Maker:
         sides = compiler.branches.get(branch.number)
         if not isinstance(sides, tuple):
             return self._steps(branch.then if sides else branch.otherwise, needed)
-        outer, ways = compiler.into, []
-        for compiler.into, evaluated in zip(sides, (branch.then, branch.otherwise), strict=True):
-            try:
+        ways = []
+        for side, evaluated in zip(sides, (branch.then, branch.otherwise), strict=True):
+            with compiler.inside(side):
                 ways.append(self._steps(evaluated, needed))
-            finally:
-                compiler.into = outer
         if not any(ways):
             return []
         at = self._way(sides)
@@ -512,12 +510,10 @@ class _Maker:
         sides = compiler.branches.get(of.number)
         if not isinstance(sides, tuple):
             return self.of(compiler.way_of(of))
-        outer, ways = compiler.into, []
-        for compiler.into, each in zip(sides, (of.then, of.otherwise), strict=True):
-            try:
+        ways = []
+        for side, each in zip(sides, (of.then, of.otherwise), strict=True):
+            with compiler.inside(side):
                 ways.append(self.of(each))
-            finally:
-                compiler.into = outer
         at = self._way(sides)
         return lambda known: (ways[0] if known.numbers[at] else ways[1])(known)
 
