@@ -153,7 +153,7 @@ def by_core(session: Session, values: Sequence[Value], what: str) -> list[torch.
     chosen = [at for at, value in enumerate(values) if value.by_core and not any(map(_is_known, value.images))]
     images = [image for at in chosen for image in values[at].images]
     pixels = sum(image.source.size[0] * image.source.size[1] for image in images)
-    more = session.collating or any(image.steps for image in images)
+    more = session.collating or not all(image.is_as_read for image in images)
     gains = len(images) > _FEW or (more and pixels >= _PIXELS_MIN)
     native = session.native if gains else None
     if native is None:
