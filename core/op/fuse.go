@@ -11,7 +11,7 @@ import (
 // Fuse writes a recipe's steps over an image of size in as few passes as possible, appended to dst, and says the size
 // that comes out. Each pass reads and writes all its pixels, so fewer are faster; the bits are the same:
 //
-//   - crops, one resize, crops and flips are one pass, and so are padding, crops and flips;
+//   - crops, one resize, crops and flips are one pass, and so are padding, or a zoom, with crops and flips behind it;
 //   - grey, look-ups, saturation, hue, YCbCr and selections of planes change each pixel by itself, so a crop or flip behind them
 //     moves in front;
 //   - look-ups that follow each other are one, and brightness is a look-up;
@@ -189,6 +189,10 @@ func (f *fuser) add(step recipe.Step) error {
 			Mode: int32(step.Mode), Fill: [4]uint8{step.Fill[0], step.Fill[1], step.Fill[2]}})
 	case recipe.Rotate90:
 		f.push(Pass{Kind: Turn})
+	case recipe.Zoom:
+		if out != f.size { // else the sample's table is all
+			f.push(Pass{Kind: Zoom, Width: out.Width, Height: out.Height, Out: whole(out), Matrix: [8]float64{step.Scale}, Smooth: *step.Smooth})
+		}
 	case recipe.Select:
 		if step.Channels != 1 && step.Channels != 3 {
 			return fmt.Errorf("a selection of %d channels, want 1 or 3", step.Channels)
@@ -249,7 +253,7 @@ func (f *fuser) mover() int {
 	for at > f.start && f.passes[at-1].isPointwise() {
 		at--
 	}
-	if at > f.start && (f.passes[at-1].Kind == Resample || f.passes[at-1].Kind == Pad) {
+	if at > f.start && slices.Contains([]PassKind{Resample, Pad, Zoom}, f.passes[at-1].Kind) {
 		return at - 1
 	}
 	f.passes = slices.Insert(f.passes, at, copying(f.size))
@@ -304,7 +308,7 @@ func (f *fuser) flip(which Flip) {
 // after is the size that the pass leaves of an image of size in.
 func (p *Pass) after(in recipe.Size) recipe.Size {
 	switch p.Kind {
-	case Resample, Pad:
+	case Resample, Pad, Zoom:
 		return recipe.Size{Width: p.Out.Width, Height: p.Out.Height}
 	case Affine, Perspective:
 		return recipe.Size{Width: p.Width, Height: p.Height}

@@ -8,6 +8,7 @@
 #include "resample.h"
 #include "store.h"
 #include "torch.h"
+#include "zoom.h"
 
 struct gl_kernels {
     const char *name;
@@ -45,6 +46,8 @@ struct gl_kernels {
     gl_warp_inside *warp_inside;
     gl_to_hsv *to_hsv;
     gl_from_hsv *from_hsv;
+    gl_zoom_smooth *zoom_smooth;
+    gl_zoom_row *zoom_row;
 };
 
 void gl_plain_grey(const uint8_t *red, const uint8_t *green, const uint8_t *blue, size_t n, uint8_t *dst);
@@ -58,6 +61,8 @@ gl_blur gl_plain_blur;
 gl_convolve gl_plain_convolve;
 gl_convolve_apart gl_plain_convolve_apart;
 gl_weigh gl_plain_weigh;
+gl_zoom_smooth gl_plain_zoom_smooth;
+gl_zoom_row gl_plain_zoom_row;
 
 extern const gl_kernels gl_plain_kernels;
 #if defined(__x86_64__)
@@ -73,6 +78,8 @@ gl_warp_blend gl_avx2_warp_blend;
 gl_warp_inside gl_avx2_warp_inside;
 gl_to_hsv gl_avx2_to_hsv;
 gl_from_hsv gl_avx2_from_hsv;
+gl_zoom_smooth gl_avx2_zoom_smooth;
+gl_zoom_row gl_avx2_zoom_row;
 #elif defined(__aarch64__)
 extern const gl_kernels gl_neon_kernels;
 #endif

@@ -565,6 +565,16 @@ TARGET static void lookup(const uint8_t table[256], const uint8_t *src, size_t n
     gl_plain_lookup(table, src + i, n - i, dst + i);
 }
 
+TARGET void gl_avx2_zoom_smooth(const double *weights, int32_t radius, const double *const *row, int32_t n,
+                                double *dst) {
+    gl_zoom_smooth_loop(weights, radius, row, n, dst);
+}
+
+TARGET void gl_avx2_zoom_row(const gl_zoom_place *down, const double *const row[2], const gl_zoom_place *across,
+                             int32_t n, double low, double high, double *dst) {
+    gl_zoom_row_loop(down, row, across, n, low, high, dst);
+}
+
 const gl_kernels gl_avx2_kernels = {
     .name = "avx2",
     .torch = &gl_avx2_torch,
@@ -594,6 +604,8 @@ const gl_kernels gl_avx2_kernels = {
     .warp_inside = gl_avx2_warp_inside,
     .to_hsv = gl_avx2_to_hsv,
     .from_hsv = gl_avx2_from_hsv,
+    .zoom_smooth = gl_avx2_zoom_smooth,
+    .zoom_row = gl_avx2_zoom_row,
 };
 
 #endif

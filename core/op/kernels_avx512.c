@@ -668,6 +668,8 @@ const gl_kernels gl_avx512_kernels = {
     .warp_inside = gl_avx2_warp_inside,
     .to_hsv = gl_avx2_to_hsv,
     .from_hsv = gl_avx2_from_hsv,
+    .zoom_smooth = gl_avx2_zoom_smooth,
+    .zoom_row = gl_avx2_zoom_row,
 };
 
 #endif

@@ -143,6 +143,8 @@ const gl_kernels gl_neon_kernels = {
     .warp_inside = gl_plain_warp_inside,
     .to_hsv = gl_plain_to_hsv,
     .from_hsv = gl_plain_from_hsv,
+    .zoom_smooth = gl_plain_zoom_smooth,
+    .zoom_row = gl_plain_zoom_row,
 };
 
 #endif

@@ -127,6 +127,15 @@ void gl_plain_convolve_apart(const gl_taps *taps, const float *const *row, const
     gl_convolve_apart_loop(taps, row, y, x, n, sum);
 }
 
+void gl_plain_zoom_smooth(const double *weights, int32_t radius, const double *const *row, int32_t n, double *dst) {
+    gl_zoom_smooth_loop(weights, radius, row, n, dst);
+}
+
+void gl_plain_zoom_row(const gl_zoom_place *down, const double *const row[2], const gl_zoom_place *across, int32_t n,
+                       double low, double high, double *dst) {
+    gl_zoom_row_loop(down, row, across, n, low, high, dst);
+}
+
 void gl_plain_weigh(const float *weights, int32_t taps, const float *const *row, int32_t n, float *dst) {
     gl_weigh_loop(weights, taps, row, n, dst);
 }
@@ -195,4 +204,6 @@ const gl_kernels gl_plain_kernels = {
     .warp_inside = gl_plain_warp_inside,
     .to_hsv = gl_plain_to_hsv,
     .from_hsv = gl_plain_from_hsv,
+    .zoom_smooth = gl_plain_zoom_smooth,
+    .zoom_row = gl_plain_zoom_row,
 };

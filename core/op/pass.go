@@ -39,6 +39,7 @@ const (
 	Rank         PassKind = C.GL_RANK          // number Shift of 3 x 3 pixels, by their size
 	ToYCbCr      PassKind = C.GL_TO_YCBCR      // RGB or grey to Pillow's YCbCr
 	ConvolveUnit PassKind = C.GL_CONVOLVE_UNIT // with Height weights and then Width
+	Zoom         PassKind = C.GL_ZOOM          // scikit-image's resize to Width x Height; crop to Out, flip
 )
 
 // Modes of Grey: whose weights.
@@ -77,13 +78,14 @@ type Pass struct {
 	Rest                           float32
 	Fused                          int32
 	Matrix                         [8]float64
+	Smooth                         [2][recipe.SmoothMax]float64
 	Table                          [3][256]uint8
 }
 
 // A Pass is copied into C as it is, and a step's numbers are put into it as they are. Where C has another kind, field or
 // number, one of these is false, and the same key twice does not compile.
 var (
-	_ = map[bool]string{false: "", ConvolveUnit+1 == C.GL_PASS_KINDS: "a constant for each pass"}
+	_ = map[bool]string{false: "", Zoom+1 == C.GL_PASS_KINDS: "a constant for each pass"}
 	_ = map[bool]string{
 		false: "",
 		unsafe.Offsetof(Pass{}.Kind) == C.GL_AT_kind &&
@@ -108,6 +110,7 @@ var (
 			unsafe.Offsetof(Pass{}.Rest) == C.GL_AT_rest &&
 			unsafe.Offsetof(Pass{}.Fused) == C.GL_AT_fused &&
 			unsafe.Offsetof(Pass{}.Matrix) == C.GL_AT_matrix &&
+			unsafe.Offsetof(Pass{}.Smooth) == C.GL_AT_smooth &&
 			unsafe.Offsetof(Pass{}.Table) == C.GL_AT_table &&
 			unsafe.Sizeof(Pass{}) == C.sizeof_gl_pass: "the fields",
 	}
@@ -150,6 +153,7 @@ var (
 		recipe.RadiusMax == C.GL_RADIUS_MAX &&
 			recipe.TimesMax == C.GL_TIMES_MAX &&
 			recipe.TapsMax == C.GL_TAPS_MAX &&
+			recipe.SmoothMax == C.GL_SMOOTH_MAX &&
 			recipe.StencilMax == C.GL_STENCIL_WEIGHT_MAX: "limits",
 	}
 )

@@ -33,7 +33,8 @@
     ROW(TORCH_COLOUR, gl_torch_check, gl_torch_begin)                                                                  \
     ROW(RANK, gl_rank_check, gl_rank_begin)                                                                            \
     ROW(TO_YCBCR, gl_to_ycbcr_check, gl_to_ycbcr_begin)                                                                \
-    ROW(CONVOLVE_UNIT, gl_convolve_check, gl_convolve_unit_begin)
+    ROW(CONVOLVE_UNIT, gl_convolve_check, gl_convolve_unit_begin)                                                      \
+    ROW(ZOOM, gl_zoom_check, gl_zoom_begin)
 
 /* gl_pass.kind */
 enum {
@@ -50,7 +51,9 @@ enum {
     GL_TIMES_MAX = 16,
     /* Rows and columns of a stencil, and weights that cannot make a sum overflow. */
     GL_STENCIL_MAX = 5,
-    GL_STENCIL_WEIGHT_MAX = 1 << 20
+    GL_STENCIL_WEIGHT_MAX = 1 << 20,
+    /* Weights of a zoom on one side, the middle one included: of images that become 16 times smaller. */
+    GL_SMOOTH_MAX = 32
 };
 
 /* Filters: Pillow's by its numbers (Image.Resampling), and those whose arithmetic is another library's. */
@@ -143,7 +146,11 @@ enum {
  *   GL_TO_YCBCR  Pillow's convert("YCbCr"), in three planes; of one plane it is Y.
  *   GL_CONVOLVE_UNIT
  *                torch's convolutions of an image / 255 in float32 down and then across, with weights and a border as
- *                GL_CONVOLVE has them; what comes of that times 255, cut off. */
+ *                GL_CONVOLVE has them; what comes of that times 255, cut off.
+ *   GL_ZOOM      scikit-image's resize to width x height of each byte times matrix[0] (0 to 1), in double; keep `out` of the
+ *                result; flip that.  smooth[0] and smooth[1] are the weights across and down, the middle one first and then
+ *                those to either side; zeros behind them.  For the last pass alone, and writes to the sample: items of 4
+ *                bytes are float, of 8 double. */
 #define GL_PASS_FIELDS(FIELD)                                                                                          \
     FIELD(int32_t, kind, )                                                                                             \
     FIELD(gl_window, src, )                                                                                            \
@@ -167,6 +174,7 @@ enum {
     FIELD(float, rest, )                                                                                               \
     FIELD(int32_t, fused, )                                                                                            \
     FIELD(double, matrix, [8])                                                                                         \
+    FIELD(double, smooth, [2][GL_SMOOTH_MAX])                                                                          \
     FIELD(uint8_t, table, [3][256])
 
 typedef struct gl_pass {

@@ -123,13 +123,16 @@ static gl_shape shape_in_data(const gl_job *job) {
     return (gl_shape){is_one_plane ? 1 : 3, job->width, job->height};
 }
 
-static int resizes_numbers(const gl_pass *pass) {
-    return pass->kind == GL_RESAMPLE && gl_resizes_floats(pass->filter) &&
-           (pass->width != pass->src.width || pass->height != pass->src.height);
+/* Whether a pass writes numbers to the sample, and no bytes. */
+static int makes_numbers(const gl_pass *pass) {
+    return pass->kind == GL_ZOOM || (pass->kind == GL_RESAMPLE && gl_resizes_floats(pass->filter) &&
+                                     (pass->width != pass->src.width || pass->height != pass->src.height));
 }
 
-/* Whether a store has what a GL_TORCH_FLOAT needs. */
-static int has_numbers(const gl_store *store) {
+/* Whether a store has what a pass needs that makes numbers. */
+static int has_numbers(const gl_pass *pass, const gl_store *store) {
+    if (pass->kind == GL_ZOOM)
+        return store->itemsize == sizeof(float) || store->itemsize == sizeof(double);
     return store->itemsize == sizeof(float) && store->tables == 3 && !store->interleaved;
 }
 
@@ -153,8 +156,9 @@ static const char *check_job(const gl_job *job) {
     if (store == NULL || store->channels != image.planes)
         return "the store is not for as many channels as the passes leave";
     for (int32_t i = 0; i < job->npass; i++)
-        if (resizes_numbers(&job->pass[i]) && (i < job->npass - 1 || job->npatch > 0 || !has_numbers(store)))
-            return "numbers are resized in a pass before the last, or without tables for it";
+        if (makes_numbers(&job->pass[i]) &&
+            (i < job->npass - 1 || job->npatch > 0 || !has_numbers(&job->pass[i], store)))
+            return "numbers are made in a pass before the last, or without a store for it";
     if (store->itemsize != 1 && store->itemsize != 2 && store->itemsize != 4 && store->itemsize != 8)
         return "no such item size";
     if (job->npatch < 0 || job->npatch > GL_PATCHES_MAX)

@@ -222,7 +222,12 @@ func (b *Batch) check() error {
 			return fmt.Errorf("%w: image %d: no source %d, field %d or steps %d to %d",
 				ErrWire, i, m.Source, m.Field, m.First, m.First+m.Count)
 		}
-		_, patches := CutPatches(b.StepsOf(i))
+		steps, patches := CutPatches(b.StepsOf(i))
+		for _, s := range steps {
+			if f := b.Fields[m.Field]; s.Kind == Zoom && f.DType != tensor.Float32 && f.DType != tensor.Float64 {
+				return fmt.Errorf("%w: image %d becomes numbers, field %d is %v", ErrWire, i, m.Field, f.DType)
+			}
+		}
 		for _, p := range patches {
 			if f := b.Fields[m.Field]; int(p.Number) >= len(f.Table)/f.tableBytes() {
 				return fmt.Errorf("%w: image %d has a patch by table %d, which field %d has not", ErrWire, i, p.Number, m.Field)
@@ -283,6 +288,10 @@ func (r row) putI32(at int, v int32) { binary.LittleEndian.PutUint32(r[at:], uin
 
 func (r row) putF32(at int, v float32) { binary.LittleEndian.PutUint32(r[at:], math.Float32bits(v)) }
 
+func (r row) putF64(at int, v float64) {
+	binary.LittleEndian.PutUint64(r[at:], math.Float64bits(v))
+}
+
 func (r row) u32(at int) uint32 {
 	if len(r) < at+4 {
 		return 0
@@ -291,6 +300,7 @@ func (r row) u32(at int) uint32 {
 }
 
 func (r row) f32(at int) float32 { return math.Float32frombits(r.u32(at)) }
+func (r row) f64(at int) float64 { return math.Float64frombits(uint64(r.i64(at))) }
 func (r row) int(at int) int     { return int(r.u32(at)) }
 func (r row) i32(at int) int32   { return int32(r.u32(at)) }
 func (r row) i64(at int) int64   { return int64(r.u32(at)) | int64(r.u32(at+4))<<32 }

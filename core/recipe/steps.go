@@ -1,7 +1,6 @@
 package recipe
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 )
@@ -40,6 +39,7 @@ const (
 	Rank                       // of 3 x 3 bytes, number Shift (0 to 8) in the order of their size (ImageFilter.RankFilter)
 	ToYCbCr                    // RGB or grey to Pillow's YCbCr, in 3 planes (Image.convert)
 	ConvolveUnit               // Height Weights down and then Width across, of float32 from 0 to 1; cut off (nn.Conv2d twice)
+	Zoom                       // scikit-image's resize to Width x Height of bytes times Scale, smoothed by Smooth; numbers come out
 )
 
 // kind is what a kind of step is, but for its pixels: those are core/op's (fuse.go).
@@ -83,6 +83,7 @@ var kinds = [...]kind{
 	Rank:           {check: checkRank},
 	ToYCbCr:        {planes: three},
 	ConvolveUnit:   {bytes: 2 * TapsMax * 4, read: readTaps, write: writeTaps, check: checkTaps},
+	Zoom:           {bytes: (1 + 2*SmoothMax) * 8, read: readZoom, write: writeZoom, check: checkZoom, out: resized},
 }
 
 // Kinds is how many kinds there are.
@@ -121,6 +122,9 @@ type Step struct {
 	Weights *[2][TapsMax]float32 // Convolve...: Width of them across, Height down; 0 to 1. Stencil
 	Matrix  [8]float64           // Affine: 6 numbers, Perspective: 8; from output to input as in Image.transform; finite
 	Table   *[3 * 256]byte       // Lookup: a row of 256 for each plane
+
+	Scale  float64                // Zoom: 0 to 1
+	Smooth *[2][SmoothMax]float64 // Zoom: weights across and down, the middle one first, then those to either side; 0 to 1
 }
 
 // Limits of core/op's: of a BoxBlur, and of the weights of a Convolve each way.
@@ -128,6 +132,7 @@ const (
 	RadiusMax = 1 << 20
 	TimesMax  = 16
 	TapsMax   = 31
+	SmoothMax = 32
 	// StencilMax is the most that a Stencil's weights and its offset can be.
 	StencilMax = 1 << 20
 )
@@ -344,13 +349,13 @@ func checkStencil(s Step) error {
 
 func readMatrix(s *Step, more row) {
 	for k := range len(more) / 8 {
-		s.Matrix[k] = math.Float64frombits(uint64(more.i64(8 * k)))
+		s.Matrix[k] = more.f64(8 * k)
 	}
 }
 
 func writeMatrix(s Step, more row) {
 	for k := range len(more) / 8 {
-		binary.LittleEndian.PutUint64(more[8*k:], math.Float64bits(s.Matrix[k]))
+		more.putF64(8*k, s.Matrix[k])
 	}
 }
 
@@ -368,6 +373,41 @@ func checkTransform(s Step) error {
 	for _, v := range s.Matrix {
 		if !(math.Abs(v) <= most) {
 			return fmt.Errorf("a matrix with %v in it", v)
+		}
+	}
+	return nil
+}
+
+func readZoom(s *Step, more row) {
+	s.Scale, s.Smooth = more.f64(0), new([2][SmoothMax]float64)
+	for axis := range s.Smooth {
+		for k := range s.Smooth[axis] {
+			s.Smooth[axis][k] = more.f64(8 * (1 + axis*SmoothMax + k))
+		}
+	}
+}
+
+func writeZoom(s Step, more row) {
+	more.putF64(0, s.Scale)
+	for axis := range s.Smooth {
+		for k, weight := range s.Smooth[axis] {
+			more.putF64(8*(1+axis*SmoothMax+k), weight)
+		}
+	}
+}
+
+func checkZoom(s Step) error {
+	if s.Smooth == nil {
+		return fmt.Errorf("no weights")
+	}
+	if !(s.Scale >= 0 && s.Scale <= 1) {
+		return fmt.Errorf("a scale of %v", s.Scale)
+	}
+	for _, weights := range s.Smooth {
+		for _, w := range weights {
+			if !(w >= 0 && w <= 1) {
+				return fmt.Errorf("a weight of %v", w)
+			}
 		}
 	}
 	return nil

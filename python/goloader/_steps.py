@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 Size = tuple[int, int]  # width, height
@@ -18,14 +18,14 @@ _STEP = struct.Struct("<4B4B6i")
     _CROP, _RESIZE, _HORIZONTAL_FLIP, _VERTICAL_FLIP, _PAD, _GRAYSCALE, _OPENCV_GRAY, _LOOKUP, _BRIGHTNESS,
     _CONTRAST, _SATURATION, _SHARPNESS, _HUE, _AUTOCONTRAST, _EQUALIZE, _AFFINE, _PERSPECTIVE, _ROTATE_90,
     _SELECT, _PATCH, _BOX_BLUR, _CONVOLVE, _STENCIL, _OPENCV_TO_HSV, _OPENCV_FROM_HSV, _TORCH_COLOUR, _RANK,
-    _TO_YCBCR, _CONVOLVE_UNIT,
-) = range(29)  # fmt: skip
+    _TO_YCBCR, _CONVOLVE_UNIT, _ZOOM,
+) = range(30)  # fmt: skip
 
 # Bytes that kinds have more.
 _MORE = {
     _LOOKUP: 768, _BRIGHTNESS: 4, _CONTRAST: 4, _SATURATION: 4, _SHARPNESS: 4, _AFFINE: 48, _PERSPECTIVE: 64,
     _PATCH: 4, _BOX_BLUR: 12, _CONVOLVE: 248, _STENCIL: 104, _TORCH_COLOUR: 12,
-    _CONVOLVE_UNIT: 248,
+    _CONVOLVE_UNIT: 248, _ZOOM: 520,
 }  # fmt: skip
 # Behaviours of other libraries (goloader.selfcheck) that a step stands for, by its kind; or by its kind and filter.
 _NEEDS: dict[Any, str] = {
@@ -36,6 +36,7 @@ _NEEDS: dict[Any, str] = {
     _ROTATE_90: "pillow.transpose", _BOX_BLUR: "pillow.blur", _CONVOLVE: "torch.convolve",
     _STENCIL: "pillow.kernel", _RANK: "pillow.rank", _TO_YCBCR: "pillow.ycbcr", _OPENCV_TO_HSV: "opencv.to_hsv",
     _OPENCV_FROM_HSV: "opencv.from_hsv", _CONVOLVE_UNIT: "torch.convolve.axes",
+    _ZOOM: "skimage.resize",
     (_RESIZE, 0): "pillow.resize.nearest", (_RESIZE, 1): "pillow.resize.lanczos",
     (_RESIZE, 2): "pillow.resize.bilinear", (_RESIZE, 3): "pillow.resize.bicubic",
     (_RESIZE, 4): "pillow.resize.box", (_RESIZE, 5): "pillow.resize.hamming",
@@ -211,3 +212,25 @@ def torch_colour(name: str, fused: bool, factor: float = 0.0, rest: float = 0.0)
     """
     more = struct.pack("<2f2BH", factor, rest, _TORCH_COLOURS.index(name), fused, 0)
     return _step(_TORCH_COLOUR) + more
+
+
+SMOOTH_MAX = 32  # core/recipe.SmoothMax
+
+
+def zoom(width: int, height: int, scale: float, across: Sequence[float], down: Sequence[float]) -> bytes:
+    """scikit-image's resize of each byte times `scale`, 0 to 1, to numbers, behind which the core only crops and flips.
+
+    across, down  weights that it is smoothed by, the middle one first, then those to either side: at most SMOOTH_MAX
+    """
+    return _step(_ZOOM, size=(width, height)) + _zoomed(scale, tuple(across), tuple(down))
+
+
+@lru_cache(maxsize=256)
+def _zoomed(scale: float, *weights: tuple[float, ...]) -> bytes:
+    row, column = ((*each, *(0.0,) * (SMOOTH_MAX - len(each))) for each in weights)
+    return struct.pack(f"<{1 + 2 * SMOOTH_MAX}d", scale, *row, *column)
+
+
+def makes_numbers(steps: Sequence[bytes]) -> bool:
+    """Whether there is a zoom among them."""
+    return any(step[0] == _ZOOM for step in steps)

@@ -41,6 +41,9 @@ func TestStepsBecomeFewPasses(t *testing.T) {
 	}
 	inverted := recipe.Step{Kind: recipe.Lookup, Table: &inversion}
 	colourful := op.Pass{Kind: op.Saturation, Factor: 1.5}
+	smooth := [2][recipe.SmoothMax]float64{{0.5, 0.25}, {1}}
+	zoom := recipe.Step{Kind: recipe.Zoom, Width: 256, Height: 192, Scale: 0.5, Smooth: &smooth}
+	zoomed := op.Pass{Kind: op.Zoom, Width: 256, Height: 192, Out: window(0, 0, 256, 192), Matrix: [8]float64{0.5}, Smooth: smooth}
 	with := func(p op.Pass, change func(*op.Pass)) op.Pass { change(&p); return p }
 
 	for name, c := range map[string]struct {
@@ -55,7 +58,12 @@ func TestStepsBecomeFewPasses(t *testing.T) {
 		"random resized crop": {[]recipe.Step{crop, resize, mirror}, []op.Pass{with(cropped, func(p *op.Pass) {
 			p.Width, p.Height, p.Filter, p.Out, p.Flip = 256, 192, 2, window(0, 0, 256, 192), op.FlipHorizontal
 		})}},
-		"resize and centre crop":     {[]recipe.Step{resize, centre}, []op.Pass{with(resized, func(p *op.Pass) { p.Out = window(16, 8, 224, 176) })}},
+		"resize and centre crop": {[]recipe.Step{resize, centre}, []op.Pass{with(resized, func(p *op.Pass) { p.Out = window(16, 8, 224, 176) })}},
+		"zoom, flip and crop": {[]recipe.Step{zoom, mirror, centre}, []op.Pass{with(zoomed, func(p *op.Pass) {
+			p.Out, p.Flip = window(16, 8, 224, 176), op.FlipHorizontal
+		})}},
+		"a zoom of a part":           {[]recipe.Step{crop, zoom}, []op.Pass{cropped, zoomed}},
+		"a zoom to the same size":    {[]recipe.Step{{Kind: recipe.Zoom, Width: 500, Height: 375, Smooth: &smooth}}, []op.Pass{same}},
 		"crop behind flips":          {[]recipe.Step{mirror, turn, crop}, []op.Pass{with(cropped, func(p *op.Pass) { p.Src.Y, p.Flip = 125, op.FlipHorizontal|op.FlipVertical })}},
 		"crops behind a flip resize": {[]recipe.Step{resize, mirror, centre, {Kind: recipe.Crop, Left: 4, Width: 200, Height: 100}}, []op.Pass{with(resized, func(p *op.Pass) { p.Out, p.Flip = window(36, 8, 200, 100), op.FlipHorizontal })}},
 		"resize behind a flip":       {[]recipe.Step{mirror, resize}, []op.Pass{with(same, func(p *op.Pass) { p.Flip = op.FlipHorizontal }), resized}},

@@ -92,8 +92,9 @@ func randomSteps(rng *rand.Rand, p picture, order op.PassOrder) ([]recipe.Step, 
 	for i := range steps {
 		w, h := p.size.Width, p.size.Height
 		s := recipe.Step{Kind: recipe.Kind(rng.IntN(recipe.Kinds))}
-		if s.Kind == recipe.Patch || s.Kind == recipe.TorchColour {
-			// Patches come behind all other steps; torch's colours are compared with torchvision in tests_py/kernels.
+		if s.Kind == recipe.Patch || s.Kind == recipe.TorchColour || s.Kind == recipe.Zoom {
+			// Patches come behind all other steps, and zooms make numbers; these and torch's colours are compared with their
+			// libraries in tests_py/kernels.
 			s.Kind = recipe.HorizontalFlip
 		}
 		switch s.Kind {
@@ -390,6 +391,14 @@ func TestBadJobsSayWhy(t *testing.T) {
 	r.worker.Run(r.jobs, 1, nil)
 	require.Equal(t, op.BadJob, r.jobs.Status(0))
 	r.jobs.SetPatches(0, nil)
+	zoom := op.Pass{Kind: op.Zoom, Width: 4, Height: 4, Out: op.Window{Width: 4, Height: 4}, Matrix: [8]float64{1}}
+	r.set(0, start, []op.Pass{zoom}, 48, store)
+	r.worker.Run(r.jobs, 1, nil)
+	require.Equal(t, op.BadJob, r.jobs.Status(0))
+	require.Contains(t, r.jobs.Why(0), "without a store")
+	r.set(0, start, []op.Pass{zoom, passes[0]}, 8*48, r.store(3, 8, make([]byte, 3*256*8)))
+	r.worker.Run(r.jobs, 1, nil)
+	require.Equal(t, op.BadJob, r.jobs.Status(0))
 	r.set(0, start, passes, 48, store)
 	r.worker.Run(r.jobs, 1, nil)
 	require.Equal(t, op.Decoded, r.jobs.Status(0), "a good job after bad ones")

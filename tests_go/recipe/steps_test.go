@@ -48,6 +48,13 @@ func anyStep(r *rand.Rand, kind recipe.Kind) recipe.Step {
 		if kind == recipe.Stencil {
 			s.Factor = -r.Float32()
 		}
+	case recipe.Zoom:
+		s.Width, s.Height, s.Scale, s.Smooth = r.Int32(), r.Int32(), r.Float64(), new([2][recipe.SmoothMax]float64)
+		for axis := range s.Smooth {
+			for k := range s.Smooth[axis] {
+				s.Smooth[axis][k] = r.Float64()
+			}
+		}
 	case recipe.TorchColour:
 		s.Factor, s.Rest, s.Fused = r.Float32()/2, r.Float32(), r.IntN(2) == 1
 		s.Colour = recipe.Colour(r.IntN(int(recipe.TorchAutocontrast) + 1))

@@ -22,15 +22,15 @@ _SIZES = dict(
         r"\bGL_(\w+) = (\d+)\b", "".join(file.read_text() for file in [*OP.glob("*.h"), OP / "../decode/decoder.h"])
     )
 )
-PASSES_MAX, PATCHES_MAX, WHY_BYTES, TAPS_MAX = (
-    int(_SIZES[name]) for name in ("PASSES_MAX", "PATCHES_MAX", "WHY_BYTES", "TAPS_MAX")
+PASSES_MAX, PATCHES_MAX, WHY_BYTES, TAPS_MAX, SMOOTH_MAX = (
+    int(_SIZES[name]) for name in ("PASSES_MAX", "PATCHES_MAX", "WHY_BYTES", "TAPS_MAX", "SMOOTH_MAX")
 )
 # In the order of passes.h, which tests_py/recipe/test_tables.py compares.
 (
     RESAMPLE, PAD, GREY, LOOKUP, CONTRAST, SATURATION, SHARPNESS, HUE, AUTOCONTRAST, EQUALIZE,
     AFFINE, PERSPECTIVE, TURN, SELECT, BOX_BLUR, CONVOLVE, STENCIL, TO_HSV, FROM_HSV, TORCH_COLOUR, RANK,
-    TO_YCBCR, CONVOLVE_UNIT,
-) = range(23)  # fmt: skip
+    TO_YCBCR, CONVOLVE_UNIT, ZOOM,
+) = range(24)  # fmt: skip
 HORIZONTAL, VERTICAL = 1, 2
 DECODED, BAD_JOB = 0, 101
 RAW_RGB, RAW_GREY = 0, 2
@@ -69,6 +69,7 @@ class Pass(ctypes.Structure):
         ("rest", ctypes.c_float),
         ("fused", ctypes.c_int32),
         ("matrix", ctypes.c_double * 8),
+        ("smooth", (ctypes.c_double * SMOOTH_MAX) * 2),
         ("table", (ctypes.c_uint8 * 256) * 3),
     ]
 
@@ -115,7 +116,7 @@ class Kernels(ctypes.Structure):
         for name in ("name", "torch", "pack_horizontal", "pack_vertical", "horizontal", "vertical", "put",
                      "linear_across", "linear_down", "grey", "split", "lookup", "blend", "smooth", "hue", "stencil",
                      "blur", "convolve", "convolve_apart", "weigh", "warp_along", "warp_nearest", "warp_pack",
-                     "warp_unpack", "warp_blend", "warp_inside", "to_hsv", "from_hsv")
+                     "warp_unpack", "warp_blend", "warp_inside", "to_hsv", "from_hsv", "zoom_smooth", "zoom_row")
     ]  # fmt: skip
 
 

@@ -188,8 +188,20 @@ static gl_job make_job(gl_store *store) {
         width = pass->out.width;
         height = pass->out.height;
     }
-    *store = (gl_store){planes, 1 << pick(0, 4), pick(0, 2), pick(1, 4), NULL};
-    job.npatch = pick(0, 2) * pick(0, GL_PATCHES_MAX + 1);
+    const int is_zoomed = pick(0, 4) == 0;
+    if (is_zoomed) {
+        gl_pass *pass = &job.pass[job.npass++];
+        *pass =
+            (gl_pass){.kind = GL_ZOOM, .width = side(), .height = side(), .flip = pick(0, 4), .matrix = {1.0 / 255}};
+        for (int axis = 0; axis < 2; axis++)
+            for (int k = pick(0, GL_SMOOTH_MAX); k >= 0; k--)
+                pass->smooth[axis][k] = pick(1, 1000) / 1e3;
+        pass->out = window(pass->width, pass->height);
+        width = pass->out.width;
+        height = pass->out.height;
+    }
+    *store = (gl_store){planes, is_zoomed ? 4 << pick(0, 2) : 1 << pick(0, 4), pick(0, 2), pick(1, 4), NULL};
+    job.npatch = is_zoomed ? 0 : pick(0, 2) * pick(0, GL_PATCHES_MAX + 1);
     for (int32_t i = 0; i < job.npatch; i++)
         job.patch[i] = (gl_patch){window(width, height), pick(0, store->tables)};
     const int32_t bytes = store->tables * planes * 256 * store->itemsize;

@@ -21,7 +21,10 @@ def test_python_knows_each_step_by_its_number_and_size() -> None:
     names = [name.replace("__", "_") for name in names]
     assert [getattr(_steps, name) for name in names] == list(range(len(names)))
     rows = re.findall(r"^\t(\w+): +\{bytes: ([^,}]*)", text, re.MULTILINE)
-    sizes = {kinds.index(kind): eval(size, {"TapsMax": _steps.TAPS_MAX}) for kind, size in rows}
+    sizes = {
+        kinds.index(kind): eval(size, {"TapsMax": _steps.TAPS_MAX, "SmoothMax": _steps.SMOOTH_MAX})
+        for kind, size in rows
+    }
     assert sizes == _steps._MORE
 
 

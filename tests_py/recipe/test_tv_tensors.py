@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import photos
 import pytest
 import torch
 from failing import batches
@@ -25,6 +26,7 @@ from torchvision.transforms.v2 import functional as F
 
 import goloader
 from goloader.doors.recipe import door
+from goloader.doors.recipe.session import Session
 from goloader.doors.same import difference
 from goloader.selfcheck import holds
 
@@ -172,6 +174,47 @@ def test_resizes_of_any_size_are_torch_s(run: Any, tmp_path: Path, order: str, m
 
         want = resized(path)
         assert difference(want, run(resized, path)[0]) is None, (width, height, box, size)
+
+
+def of_bytes(path: str, mode: Any) -> Any:
+    return decode_image(read_file(path), mode)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("mode", [ImageReadMode.UNCHANGED, ImageReadMode.RGB])
+@pytest.mark.parametrize("read", [read_image, decode_image, of_bytes])
+def test_files_of_every_kind_are_decoded_as_by_torchvision(run: Any, tmp_path: Path, read: Any, mode: Any) -> None:
+    def decoded(path: Path) -> Any:
+        try:
+            made = read(str(path), mode)
+        except RuntimeError as error:
+            return str(error).splitlines()[0]
+        return made, told(made)
+
+    photos.lay(tmp_path, photos.odd())
+    recorded = set()
+    for path in sorted(tmp_path.iterdir()):
+        if "bits" in path.name:
+            continue  # torchvision leaves memory as it was
+        want = decoded(path)
+        got, count, _ = run(decoded, path)
+        assert difference(want, got) is None, path.name
+        recorded |= {path.name} if count else set()
+    assert recorded >= {"grey.png", "turned.png", "a PNG.jpg", "a JPEG.png"}
+    assert recorded.isdisjoint({"moving.png", "deep.png", "palette.png", "clear.png", "cut.png"})
+
+
+def test_a_grey_file_that_is_only_decoded_is_not_made_by_the_core(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """torchvision decodes one or two as soon, grey or not."""
+    made: list[str] = []
+    monkeypatch.setattr(Session, "was_seen", lambda session, what, images: made.append(what))
+    for mode in ("L", "RGB"):
+        path = str(tmp_path / f"{mode}.png")
+        Image.effect_noise((60, 50), 80).convert(mode).save(path)
+        run(lambda path=path: torch.unique(read_image(path)))
+    assert made == []
 
 
 def test_types_are_those_of_torchvision(run: Any, jpeg: str) -> None:

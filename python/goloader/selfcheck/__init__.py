@@ -7,7 +7,7 @@ not derived from its version number. It is tried when first needed, on tiny inpu
     behaviour.py   a row of the tables
     pillow.py, torch.py, torchvision.py, opencv.py, numpy.py, scipy.py, soundfile.py, imageio.py, skimage.py,
     matplotlib.py  the tables
-    resize.py      Pillow's resize, plainly written, for the passes' orders
+    resize.py      resizes, plainly written
     pictures/      files of each kind for decoders
     sounds.py      the same for what reads WAV files
     readers.py     and for what reads images as arrays

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -24,16 +25,16 @@ _MODULES = {name: name for name in NAMES} | {"pillow": "PIL", "opencv": "cv2"}
 # Of each those with behaviours.
 _TRIED = (
     "PIL.Image", "torch", "torchvision.transforms.v2", "torchvision.io", "cv2", "scipy.io.wavfile", "soundfile",
-    "imageio.v2", "imageio.v3", "skimage.io", "matplotlib.image",
+    "imageio.v2", "imageio.v3", "skimage.io", "skimage.transform._warps", "matplotlib.image",
 )  # fmt: skip
 # Whose transforms or readers call others.
-_CALLED = {"torchvision": ("torch", "pillow"), "imageio": ("pillow",), "skimage": ("imageio", "pillow"),
-           "matplotlib": ("pillow",)}  # fmt: skip
+_CALLED = {"torchvision": ("torch", "pillow"), "imageio": ("pillow",), "matplotlib": ("pillow",),
+           "skimage": ("imageio", "pillow", "scipy", "numpy")}  # fmt: skip
 # Of libraries of which a few files of Python's matter.
 _SOURCES = {
-    "scipy": ("version.py", "io/wavfile.py"),
+    "scipy": ("version.py", "io/wavfile.py", "ndimage/*.py", "ndimage/*.so"),
     "imageio": ("v2.py", "v3.py", "config/*.py", "core/*.py", "plugins/pillow.py"),
-    "skimage": ("_shared/utils.py", "io/*.py", "io/_plugins/*.py"),
+    "skimage": ("_shared/utils.py", "io/*.py", "io/_plugins/*.py", "transform/_warps.py", "util/dtype.py"),
     "matplotlib": ("image.py", "pyplot.py"),
 }
 _ABOUT_PROCESSORS = ("flags", "Features", "model")  # lines of /proc/cpuinfo
@@ -70,7 +71,7 @@ def _stamp(library: str) -> str:
     folder = os.path.dirname(_file(library))
     files = sorted(set(_files(library, folder)))
     about = ((path, *_about(path)) for path in files)
-    rest = "".join(f" {_stamp(each)}" for each in _CALLED.get(library, ()) if _is_there(each))
+    rest = "".join(f" {_stamp(each)}" for each in _CALLED.get(library, ()) if _file(each))
     return f"{folder} {zlib.crc32(repr(list(about)).encode()):08x}{rest}"
 
 
@@ -79,7 +80,14 @@ def _is_there(library: str) -> bool:
 
 
 def _file(library: str) -> str:
-    return str(sys.modules[_MODULES[library]].__file__)
+    """Where it is installed, also before others import it; "" if it is not."""
+    name = _MODULES[library]
+    if name in sys.modules:
+        return str(sys.modules[name].__file__)
+    with suppress(ImportError, ValueError):
+        spec = find_spec(name)
+        return "" if spec is None else str(spec.origin)
+    return ""
 
 
 def _files(library: str, folder: str) -> Iterator[str]:

@@ -1,9 +1,11 @@
-"""Resizes, plainly written: Pillow's by every filter, and the orders of its two passes; torch's of floats."""
+"""Resizes, plainly written: Pillow's by every filter, and the orders of its two passes; torch's of floats;
+scikit-image's.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,6 +85,46 @@ def resized_floats(values: NDArray[np.float32], out: int, group: int) -> NDArray
                 total = (total + parts[..., n].astype(np.float64) * float(weights[n])).astype(single)
         made[..., place] = total
     return made
+
+
+def zoomed(
+    numbers: NDArray[np.float64], out: tuple[int, int], weights: Sequence[Sequence[float]]
+) -> NDArray[np.float64]:
+    """scikit-image's resize of [height, width, ...] to (height, width), plainly written (core/op/zoom.c).
+
+    weights  that both axes are smoothed by: the middle one first, then those to either side
+    """
+    low, high = numbers.min(), numbers.max()
+    for axis, (middle, *others) in enumerate(weights):
+        at = np.arange(numbers.shape[axis])
+        smooth = numbers * middle
+        for reach, weight in reversed(tuple(enumerate(others, 1))):
+            smooth += (_mirrored(numbers, at - reach, axis) + _mirrored(numbers, at + reach, axis)) * weight
+        numbers = smooth
+    made = np.zeros((*out, *numbers.shape[2:]))
+    (rows, down), (columns, across) = (_between(numbers.shape[axis], out[axis]) for axis in (0, 1))
+    for row, upper in zip(rows, down, strict=True):
+        for column, left in zip(columns, across, strict=True):
+            part = _mirrored(_mirrored(numbers, row, 0), column, 1)
+            shares = [each.reshape(-1, *(1,) * (numbers.ndim - 1 - axis)) for axis, each in ((0, upper), (1, left))]
+            made += part * shares[0] * shares[1]
+    return np.clip(made, low, high)
+
+
+def _mirrored(numbers: NDArray[np.float64], at: NDArray[np.int64], axis: int) -> NDArray[np.float64]:
+    """Those at places along an axis that goes on beyond its ends mirrored."""
+    last = numbers.shape[axis] - 1
+    taken: NDArray[np.float64] = np.take(numbers, last - np.abs(last - np.abs(at) % (2 * last)), axis)
+    return taken
+
+
+def _between(length: int, out: int) -> tuple[tuple[NDArray[np.int64], ...], tuple[NDArray[np.float64], ...]]:
+    """The two places between which each output lies, and the share of each."""
+    centre = np.abs((np.arange(out) + 0.5) * (length / out) - 0.5)
+    at = np.floor(centre)
+    first = 1.0 - (centre - at)
+    places = at.astype(np.int64)
+    return (places, places + 1), (first, 1.0 - first)
 
 
 # Pillow's are float constants of C: 0.54f and 0.46f.

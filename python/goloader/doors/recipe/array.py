@@ -23,11 +23,12 @@ from .guarded import guarded
 from .image import StandInImage, recipe_of
 from .layout import Layout, dense, indexed, viewed
 from .recipe import ONE_CHANNEL, STEPS_MAX, Recipe
+from .tail import zoomed
 from .tensor import RECORDED as RECORDED_OF_TENSORS
 from .tensor import is_open as is_open_tensor
 from .tensor import made_of as tensor_of
 from .tensor import over as tensor_over
-from .value import Memory, Recorded, as_array, bytes_of, of_image, see, upright
+from .value import Memory, Recorded, Value, as_array, bytes_of, of_image, see, upright
 
 
 class StandInArray:
@@ -488,3 +489,18 @@ def record_call(
             return None
 
     return record_pixels(array, lambda real: original(real, *rest, **options), find)
+
+
+def record_zoom(
+    array: StandInArray, function: Callable[[Any], Any], size: tuple[int, int], step: bytes, scale: float
+) -> Any:
+    """Records `function(array)`, which resizes a picture to numbers of (width, height), as a step _steps.zoom does by
+    `scale`; None where the core has no such."""
+    shown = pixels_of(array)
+    if shown is None or len(shown.steps) == STEPS_MAX:
+        return None
+    image = shown.with_steps((step,), size, shown.mode)
+    channels = 1 if shown.mode in ONE_CHANNEL else 3
+    axes, shape = ("hw", size[::-1]) if channels == 1 else ("hwc", (*size[::-1], channels))
+    value = Value((image,), (), zoomed(channels, scale), axes, lambda: function(shown.carry_out()))
+    return made_of(Recorded(value, dense(shape), True))

@@ -98,7 +98,7 @@ class Canvas(Value):
         (number, *_, top, left), (count, *_, height, width) = part.starts, part.lengths
         dims = part.pattern.dims
         alike = dims == seen.pattern.dims and dims.replace("_", "") == self.axes and count == 1
-        if not alike or seen.tail.dtype != self.tail.dtype or number in self.placed:
+        if not alike or seen.tail.dtype != self.tail.dtype or seen.tail.zoomed or number in self.placed:
             return None
         memory = Memory(view[0], session)
         placed = {**self.placed, number: _Placed(Rectangle(left, top, width, height), seen, memory, view[1])}
@@ -141,7 +141,7 @@ def canvas_for(
 def _fits(value: Value, layout: Layout, dtype: torch.dtype, room: tuple[int, ...]) -> bool:
     """Whether all that a view shows fits into a room."""
     *inner, height, width = layout.shape if len(layout.shape) > 1 else (0, 0, 0)
-    if not value.images or value.outer or value.tail.dtype != dtype:
+    if not value.images or value.outer or value.tail.dtype != dtype or value.tail.zoomed:
         return False
     return tuple(inner) == room[:-2] and height <= room[-2] and width <= room[-1]
 
@@ -171,7 +171,7 @@ def padded(
     if seen is None or numpy or seen.pattern.dims.replace("_", "").lstrip(OUTER) != "chw"[-len(value.axes) :]:
         return None
     tail = _alike(seen.tail, number)
-    if tail is None:
+    if tail is None or seen.tail.zoomed:
         return None
     (*inner, height, width), (left, top, right, bottom) = layout.shape, border
     place, size = Rectangle(left, top, width, height), (left + width + right, top + height + bottom)

@@ -196,6 +196,11 @@ class Recipe:
         return Recipe(self.source, None, (make, ()), self.steps, self.size, mode, self.stored)
 
     @property
+    def is_as_read(self) -> bool:
+        """Nothing was done to the image of its file."""
+        return len(self.steps) == (self.source.mode == "L")
+
+    @property
     def is_made(self) -> bool:
         """There is such an image already."""
         return self._image is not None

@@ -65,15 +65,17 @@ class Tail:
     data         the values' bytes
     is_identity  each byte becomes itself
     recorded     what value.record has made of samples with this table, by all that it goes by
+    zoomed       what bytes become is resized by a step _steps.zoom: numbers of an image are no more those of the table
     """
 
     __slots__ = (
         "__weakref__", "_followers", "_picked", "array_dtype", "by_core", "channels", "data", "dtype", "is_identity",
-        "recorded", "values",
+        "recorded", "values", "zoomed",
     )  # fmt: skip
 
-    def __init__(self, values: torch.Tensor) -> None:
+    def __init__(self, values: torch.Tensor, zoomed: bool) -> None:
         self.values = values.contiguous()
+        self.zoomed = zoomed
         self.channels = len(values)
         self.dtype: torch.dtype = values.dtype
         # numpy has no bfloat16.
@@ -99,12 +101,12 @@ class Tail:
         return made
 
 
-_tails: WeakValueDictionary[tuple[torch.dtype, bytes], Tail] = WeakValueDictionary()
+_tails: WeakValueDictionary[tuple[torch.dtype, bytes, bool], Tail] = WeakValueDictionary()
 
 
-def _shared(values: torch.Tensor) -> Tail:
-    made = Tail(values)
-    return _tails.setdefault((made.dtype, made.data), made)
+def _shared(values: torch.Tensor, zoomed: bool = False) -> Tail:
+    made = Tail(values, zoomed)
+    return _tails.setdefault((made.dtype, made.data, zoomed), made)
 
 
 @cache
@@ -117,6 +119,12 @@ def identity(channels: int) -> Tail:
 def alike(numbers: bytes, dtype: torch.dtype) -> Tail:
     """The table in which all bytes of a channel become one number: those, of a type, that stand in memory so."""
     return _shared(torch.frombuffer(bytearray(numbers), dtype=dtype)[:, None].expand(-1, 256))
+
+
+@lru_cache(maxsize=8)
+def zoomed(channels: int, scale: float) -> Tail:
+    """The table of bytes times `scale`, in float64, which are resized then."""
+    return _shared((torch.arange(256, dtype=torch.float64) * scale).expand(channels, 256), zoomed=True)
 
 
 class Followed(NamedTuple):
@@ -174,12 +182,29 @@ def follow(
         return known[place]
     if len(known) >= _FOLLOWERS_MAX:
         return None
-    made = known[place] = _follow(
+    made = _follow(
         lambda pixels: (function(*(_place(tail.values, each, pixels) for tail, each in inputs)),),
         head.channels,
         pattern.dims,
     )
+    if made is not None and any(tail.zoomed for tail, _ in inputs):
+        made = made._replace(tail=_shared(made.tail.values, zoomed=True)) if _carries(key, head, made.tail) else None
+    known[place] = made
     return made
+
+
+# Names of functions that copy numbers, or cast them.
+_CARRIERS = {
+    "array", "asanyarray", "asarray", "ascontiguousarray", "astype", "copy", "as_tensor", "clone", "contiguous",
+    "tensor", "to",
+}  # fmt: skip
+
+
+def _carries(key: tuple[Hashable, ...], before: Tail, after: Tail) -> bool:
+    """Whether a function does to any number what the core does to one that it has resized in float64."""
+    name = key[0] if isinstance(key[0], tuple) else (key[0],)
+    casts = {torch.float64: (torch.float64, torch.float32), torch.float32: (torch.float32,)}
+    return not _CARRIERS.isdisjoint(name) and after.dtype in casts.get(before.dtype, ())
 
 
 def _follow(run: Callable[[NDArray[np.uint8]], tuple[Any]], channels: int, dims: str) -> Followed | None:

@@ -153,7 +153,7 @@ def by_core(session: Session, values: Sequence[Value], what: str) -> list[torch.
     chosen = [at for at, value in enumerate(values) if value.by_core and not any(map(_is_known, value.images))]
     images = [image for at in chosen for image in values[at].images]
     pixels = sum(image.source.size[0] * image.source.size[1] for image in images)
-    more = session.collating or any(image.steps for image in images)
+    more = session.collating or not all(image.is_as_read for image in images)
     gains = len(images) > _FEW or (more and pixels >= _PIXELS_MIN)
     native = session.native if gains else None
     if native is None:
@@ -318,7 +318,7 @@ def see(value: Value, layout: Layout, numpy: bool) -> Seen | None:
         chosen = chosen[::-1] if backwards[channel] else chosen
         if chosen == (0, 1, 2):
             chosen = None
-        elif len(chosen) == 2:
+        elif len(chosen) == 2 or tail.zoomed:
             return None
         else:
             made.append(_steps.select(chosen))
@@ -358,7 +358,7 @@ def upright(
         return images, axes, patches
     width, height = images[0].size
     turn = _steps.TRANSPOSE
-    if len(images[0].steps) + len(turn) > STEPS_MAX:
+    if len(images[0].steps) + len(turn) > STEPS_MAX or _steps.makes_numbers(images[0].steps):
         return images, axes, patches
     turned = [image.with_steps(turn, (height, width), image.mode) for image in images]
     return turned, axes.translate(_TURNED), [transposed(each) for each in patches]
@@ -518,7 +518,7 @@ def fill(view: View, number: Constant) -> Value | None:
     if place is None:
         return None
     seen = see(value, layout, numpy)
-    if seen is None:
+    if seen is None or seen.tail.zoomed:
         return None
     numbers = _numbers(seen, number)
     if numbers is None:
@@ -575,6 +575,8 @@ def _laid(
     value: Value, place: Rectangle, tail: Tail, within: Sequence[Patches], make: Callable[[], Any]
 ) -> Value | None:
     """A block in a rectangle of whose images bytes become something else; `within` are patches of that."""
+    if value.tail.zoomed:
+        return None
     patches = []
     for number in range(len(value.images)):
         before = value.patches[number] if value.patches else ()

@@ -37,6 +37,7 @@ _LIBRARIES = {
     "albumentations": "albumentations",
     "imageio.v3": "imageio",
     "skimage.io._plugins.imageio_plugin": "skimage",
+    "skimage.transform._warps": "skimage_resize",
     "matplotlib.image": "matplotlib",
     "webdataset.tariterators": "webdataset",
 }

@@ -166,13 +166,15 @@ _TV_TENSORS = (
 
 
 class _TorchvisionSource(Source):
-    """A JPEG file that torchvision decodes to a tensor [channels, height, width].
+    """A JPEG or PNG file that torchvision decodes to a tensor [channels, height, width].
 
-    decode  what decodes a tensor of its bytes
+    decode   what decodes a tensor of its bytes
+    decoder  the behaviour that it stands for
     """
 
-    __slots__ = ("decode",)
+    __slots__ = ("decode", "decoder")
     decode: Callable[[torch.Tensor], torch.Tensor]
+    decoder: str
     reader = recipe.TORCHVISION
 
     def load(self) -> Any:
@@ -203,8 +205,7 @@ def _decode_image(original: Any, input: Any, mode: Any, apply_exif_orientation: 
         source = _file(os.fsencode(input))
     elif type(input) is torch.Tensor and input.dtype == torch.uint8 and input.ndim == 1 and input.is_contiguous():
         content = input.numpy().tobytes()
-        found = header.probe(content) if content.startswith(header.JPEG) else None
-        source = None if found is None else _TorchvisionSource(content, None, *found)
+        source = _source(content, content, header.probe(content))
     made, session = _decoded(source, mode), switch.current()
     if made is None and session is not None:
         session.became_real("decode_image of a file that the core leaves to torchvision")
@@ -213,9 +214,28 @@ def _decode_image(original: Any, input: Any, mode: Any, apply_exif_orientation: 
 
 def _file(path: bytes) -> _TorchvisionSource | None:
     probed = header.probe_path(path)
-    if probed is None or probed.header is None or not probed.head.startswith(header.JPEG):
+    return None if probed is None else _source(probed.head, os.path.abspath(path), probed.header, probed.stamp)
+
+
+# Of a PNG file: bits a sample, and whether it is interlaced.
+_PNG_BITS, _PNG_INTERLACE = 24, 28
+
+
+def _source(
+    head: bytes, data: bytes, found: header.Header | None, stamp: tuple[int, int] | None = None
+) -> _TorchvisionSource | None:
+    """A file that begins so; None for one that the core leaves to torchvision, as core/decode/stored.go has it."""
+    if found is None or found[1] not in ("L", "RGB"):
         return None
-    return _TorchvisionSource(os.path.abspath(path), None, *probed.header, probed.stamp)
+    decoder = "torchvision.decode.jpeg"
+    if not head.startswith(header.JPEG):
+        decoder, pixels = "torchvision.decode.png", head.find(b"IDAT")
+        in_order = head[_PNG_BITS] == 8 and head[_PNG_INTERLACE] == 0
+        if not head.startswith(header.PNG) or not in_order or pixels < 0 or b"acTL" in head[:pixels]:
+            return None
+    made = _TorchvisionSource(data, None, *found, stamp)
+    made.decoder = decoder
+    return made
 
 
 def _decoded(source: _TorchvisionSource | None, mode: Any) -> StandInTensor | None:
@@ -226,11 +246,11 @@ def _decoded(source: _TorchvisionSource | None, mode: Any) -> StandInTensor | No
     session = switch.current()
     if session is not None and session.streams and source is not None and not source.sound:
         return None
-    if source is None or source.mode not in ("L", "RGB") or not switch.holds("torchvision.decode.jpeg"):
+    if source is None or not switch.holds(source.decoder):
         return None
     if wanted is io.ImageReadMode.RGB:
         source.mode = "RGB"
-    elif wanted is not io.ImageReadMode.UNCHANGED:
+    elif wanted is not io.ImageReadMode.UNCHANGED or not switch.holds("torchvision.decode.unchanged"):
         return None
     source.decode = lambda content: io.decode_image(content, wanted)
     return _tensor(Recipe.of(source), "hwc")
