@@ -29,6 +29,7 @@ from .. import chains, header, recipe, switch
 from ..array import StandInArray
 from ..image import StandInImage, derive, is_plain
 from ..layout import Layout
+from ..other_headers import Header
 from ..recipe import STEPS_MAX, Recipe, Source
 from ..session import TroubleError
 from ..tensor import CLASSES, StandInTensor, become_real, bytes_of, made_of, over
@@ -222,7 +223,7 @@ _PNG_BITS, _PNG_INTERLACE = 24, 28
 
 
 def _source(
-    head: bytes, data: bytes, found: header.Header | None, stamp: tuple[int, int] | None = None
+    head: bytes, data: bytes, found: Header | None, stamp: tuple[int, int] | None = None
 ) -> _TorchvisionSource | None:
     """A file that begins so; None for one that the core leaves to torchvision, as core/decode/stored.go has it."""
     if found is None or found[1] not in ("L", "RGB"):
@@ -233,7 +234,8 @@ def _source(
         in_order = head[_PNG_BITS] == 8 and head[_PNG_INTERLACE] == 0
         if not head.startswith(header.PNG) or not in_order or pixels < 0 or b"acTL" in head[:pixels]:
             return None
-    made = _TorchvisionSource(data, None, *found, stamp)
+    size, mode = found
+    made = _TorchvisionSource(data, None, size, mode, stamp)
     made.decoder = decoder
     return made
 
