@@ -219,6 +219,8 @@ def made_apart(compiler: Compiler, of: Expression) -> MadeApart:
     """Raises UnreadableError for what Python may not make out of order."""
     maker = _Maker(compiler)
     make = maker.whole(of)
+    if not (maker.leaves or maker.columns or of.has(Call)):
+        raise UnreadableError(f"gives {of}", of)
     calls = any(isinstance(part, Apart) for part in parts_of(of))
     return MadeApart(tuple(maker.leaves), make, tuple(maker.columns), calls=calls)
 
