@@ -31,6 +31,64 @@ class Boxes(Files):
         return F.normalize(F.to_tensor(image), [0.4] * 3, [0.2] * 3), target
 
 
+class Annotated(Files):
+    """COCO's annotations of each image, as corners, with areas."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.annotations: dict[int, list[dict[str, Any]]] = {}
+        for number in range(3 * len(self)):
+            image = (number * number) % len(self) if number >= len(self) else number
+            found = {"bbox": [1.0 * number, 2.0, 5.5, 4.0 + number], "category_id": number % 5}
+            self.annotations.setdefault(image, []).append(found)
+
+    def __getitem__(self, i: int) -> Any:
+        image = Image.open(self.path(i)).convert("RGB")
+        boxes, labels = [], []
+        for each in self.annotations[i]:
+            x, y, w, h = each["bbox"]
+            boxes.append([x, y, x + w, y + h])
+            labels.append(each["category_id"])
+        corners = torch.as_tensor(boxes, dtype=torch.float32)
+        area = (corners[:, 3] - corners[:, 1]) * (corners[:, 2] - corners[:, 0])
+        crowd = torch.zeros((len(corners),), dtype=torch.int64)
+        target = {"boxes": corners, "labels": torch.tensor(labels), "area": area, "iscrowd": crowd}
+        return F.to_tensor(image), target
+
+
+class Tagged(Files):
+    """Several classes of an image, as words of a csv."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root, TRAIN)
+        self.tags = [" ".join(str(tag) for tag in range(12) if (i + tag) % 5 == 0) for i in range(len(self))]
+
+    def __getitem__(self, i: int) -> Any:
+        image = Image.open(self.path(i)).convert("RGB")
+        target = torch.zeros(12)
+        for tag in self.tags[i].split():
+            target[int(tag)] = 1
+        return self.transform(image), target
+
+
+class KeyPoints(Files):
+    """Points of an image, scaled and mirrored with it."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.points = np.random.default_rng(3).uniform(0, 40, (len(self), 10))
+
+    def __getitem__(self, i: int) -> Any:
+        image = Image.open(self.path(i)).convert("RGB")
+        w, h = image.size
+        image = image.resize((32, 32))
+        points = self.points[i].reshape(-1, 2) * [32 / w, 32 / h]
+        if random.random() < 0.5:
+            image = F.hflip(image)
+            points[:, 0] = 32 - points[:, 0]
+        return F.normalize(F.to_tensor(image), [0.4] * 3, [0.2] * 3), torch.tensor(points, dtype=torch.float32)
+
+
 def zipped(samples: list[Any]) -> Any:
     return tuple(zip(*samples, strict=True))
 
@@ -135,6 +193,9 @@ def train(root: Path) -> Files:
 
 CASES = {
     "detection, zipped": Case(Boxes, options={"collate_fn": zipped}),
+    "detection, COCO's annotations": Case(Annotated, options={"collate_fn": zipped}),
+    "classes, several an image": Case(Tagged),
+    "key points": Case(KeyPoints),
     "detection, padded as DETR does": Case(Boxes, options={"collate_fn": nested}),
     "detection, written into a batch": Case(Boxes, options={"collate_fn": written}),
     "detection, padded by F.pad": Case(Boxes, options={"collate_fn": padded}),
