@@ -306,13 +306,15 @@ class Columns:
         except UnreadableError:
             return None
 
-    def work_out(self, at: Sequence[int]) -> list[Sequence[Any]]:
+    def work_out(self, at: Sequence[int], known: dict[Expression, _Column] | None = None) -> list[Sequence[Any]]:
         """The values of each expression, for these indices.
+
+        known  what was worked out for the same indices, of this code and at this time: more is put there
 
         Raises UnreadableError for one that is not known to be worked out by Python's own types alone, and whatever
         these raise.
         """
-        known: dict[Expression, _Column] = {}
+        known = {} if known is None else known
         if self._length() != self.length:
             raise UnreadableError("takes items of attributes that have changed their length")
         with np.errstate(all="raise"):  # what numpy would warn of is left to the user's code

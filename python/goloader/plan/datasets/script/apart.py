@@ -13,7 +13,6 @@ branch was XX
 
 from __future__ import annotations
 
-import copy
 import operator
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -100,7 +99,7 @@ _DIFFERING = Apart | Drawn | Either | Index | Member
 _BUILT = Display | Extended | Mapping
 
 # Of what is worked out ahead, what is copied for each sample: its code may change that.
-_COPIED = (list, dict, np.ndarray, torch.Tensor)
+_COPIED = (list, tuple, np.ndarray, torch.Tensor)
 # What makes an array or a tensor with memory of its own, of whatever it is given; and what does so of a list.
 _NEW = (torch.tensor, torch.zeros, torch.ones, torch.full, np.zeros, np.ones, np.full, np.array)
 _NEW_OF_LISTS = (torch.as_tensor, np.asarray, torch.FloatTensor, torch.LongTensor)
@@ -206,7 +205,11 @@ def kept(value: Any) -> Any:
     kind = type(value)
     if kind is TensorItem:
         return torch.tensor(int(value))
-    return copy.deepcopy(value) if kind in (*_COPIED, tuple) else value
+    if kind is torch.Tensor:
+        return value.clone()
+    if kind is np.ndarray:
+        return value.copy()
+    return kind(map(kept, value)) if kind in (list, tuple) else value
 
 
 def like(value: Any) -> Any:
@@ -222,6 +225,8 @@ def made_apart(compiler: Compiler, of: Expression) -> MadeApart:
     if not (maker.leaves or maker.columns or of.has(Call)):
         raise UnreadableError(f"gives {of}", of)
     calls = any(isinstance(part, Apart) for part in parts_of(of))
+    if calls and maker.columns:  # it would be called more than once
+        raise UnreadableError(f"calls a function by what is drawn, or known of an image: {of}", of)
     return MadeApart(tuple(maker.leaves), make, tuple(maker.columns), calls=calls)
 
 
@@ -438,12 +443,12 @@ class _Maker:
         if moved not in self.leaves:
             self.leaves.append(moved)
         at, key = self.leaves.index(moved), id(of)
-        if type(first) not in (*_COPIED, tuple):
+        if type(first) not in _COPIED:
             return lambda known: known.rows[at]
 
         def once(known: _Known) -> Any:
             if key not in known.made:
-                known.made[key] = copy.deepcopy(known.rows[at])
+                known.made[key] = kept(known.rows[at])
             return known.made[key]
 
         return once

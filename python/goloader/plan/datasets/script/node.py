@@ -237,6 +237,8 @@ class Scripted(Node):
     def _same(self, at: Indices | None, stands: bool) -> bool:
         """Whether paths and values are those that they were; `stands`: what those of the index are made of is."""
         part, compiler = self.part, self._kept
+        # Of the rows of a batch, which all that goes by the index is worked out for.
+        shared: dict[Any, Any] | None = None if at is None else {}
         begin, seen = 0, set()
         for opened in compiler.opened:
             if opened.columns is None or opened.path in seen:
@@ -244,8 +246,9 @@ class Scripted(Node):
             seen.add(opened.path)
             here, begin = begin, begin + opened.columns.length
             rows = self._rows_of(opened.path, opened.columns, at, stands)
+            known = None if opened.path in self._drawn else shared
             assert part.paths is not None
-            if len(rows) and list(opened.columns.work_out(rows)[0]) != [part.paths[here + row] for row in rows]:
+            if len(rows) and list(opened.columns.work_out(rows, known)[0]) != [part.paths[here + row] for row in rows]:
                 return False
         for given, beside in part.given:
             if given.columns is None or beside is None:
@@ -254,9 +257,9 @@ class Scripted(Node):
             rows = self._rows_of(key, given.columns, at, stands)
             if not len(rows):
                 continue
-            now, known = _values(given, rows), beside.values
-            was = known[list(rows)] if vectors.are_rows(known) else [known[row] for row in rows]  # type: ignore[call-overload]
-            if not alike(now if vectors.are_rows(known) else list(now), was):
+            now, were = _values(given, rows, None if key in self._drawn else shared), beside.values
+            was = were[list(rows)] if vectors.are_rows(were) else [were[row] for row in rows]  # type: ignore[call-overload]
+            if not alike(now if vectors.are_rows(were) else list(now), was):
                 return False
         return True
 
@@ -299,9 +302,9 @@ def _compiled(own: ScriptCode) -> Compiler:
         raise own.refusal(f"{type(error).__name__} where it is read: {error}") from None
 
 
-def _values(given: Given, rows: Any) -> Sequence[Any]:
+def _values(given: Given, rows: Any, known: dict[Any, Any] | None = None) -> Sequence[Any]:
     assert given.columns is not None
-    columns = given.columns.work_out(rows)
+    columns = given.columns.work_out(rows, known)
     if given.made is not None:
         given.made.check(columns)
         return list(zip(*columns, strict=True))
