@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from types import CodeType
@@ -290,11 +291,13 @@ def as_in_worker(batch: Any) -> Any:
 
 
 def as_sent(batch: Any, classes: Sequence[type] = ()) -> Any:
-    """A batch as it is when a worker has sent it: a view of a numpy array is an array.
+    """A batch as it is when a worker has sent it: a view of a numpy array is an array, and one of no items has strides.
 
     classes  of whose objects attributes are looked at, too
     """
     kind = type(batch)
+    if kind is np.ndarray and not batch.size:
+        return pickle.loads(pickle.dumps(batch))  # whose strides are not 0
     if kind is np.ndarray:
         return batch if batch.flags.c_contiguous or batch.flags.f_contiguous else batch.copy()
     if kind is dict:
