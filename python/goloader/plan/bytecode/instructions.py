@@ -247,6 +247,8 @@ def store_item(machine: Machine, instruction: Instruction) -> None:
     item, made, name = machine.pop(3)
     each_turn = machine.samples or machine.reader.draws is not None
     if each_turn and machine.loop is not None and isinstance(made, Call | Filled):
+        if not machine.samples and made in machine.loop.grown:  # what one turn sets, the next may set otherwise
+            raise UnreadableError(f"sets {made}[{name}] in a loop that sets others of its items")
         machine.fill(made, name, item, machine.loop.owner)
         return
     if is_made(made):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..bytecode import Attribute, Call, Display, Expression, Filled, UnreadableError
+from ..bytecode import NONE, Attribute, Call, Display, Expression, Filled, UnreadableError
 from .arithmetic import dtype_of
 from .functions import is_filled
 from .own import OwnCode
@@ -56,7 +56,9 @@ class Made:
 def made_of(own: OwnCode, given: Expression) -> Made | None:
     """What a value is, if it is made of numbers; None for one that is not."""
     match given:
-        case Filled(of=Call(function=function, arguments=sizes, options=options), key=label, item=item):
+        case Filled(of=Call(function=function, arguments=sizes, options=options), key=label, item=item, owner=owner):
+            if owner != NONE:
+                return None
             return _put(own, function, sizes, dict(options), label, item)
         case Call(function=Attribute(owner=inner, name="float" | "long" as name), arguments=(), options=()):
             made = made_of(own, inner)

@@ -17,6 +17,7 @@ import torch
 from ....arrays.file_array import contiguous
 from ...bytecode import (
     IN_PLACE,
+    NONE,
     Attribute,
     Binary,
     Call,
@@ -235,6 +236,8 @@ class Leaf:
     def _filled(self, filled: Filled) -> Value:
         """An array, or a tensor, that was made for its sample, with items that were set."""
         of, key, item = filled.of, filled.key, filled.item
+        if filled.owner != NONE:
+            raise UnreadableError(f"sets items of {of} in a loop over {filled.owner}", of)
         if not self.is_new(filled):
             raise UnreadableError(f"sets items of {of}", of)
         if isinstance(item, Item) and item.key is key and is_mask(mask := self.value(key)):

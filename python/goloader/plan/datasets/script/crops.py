@@ -379,7 +379,7 @@ class Crops(Computed):
     def _longer(self, of: Expression) -> Crop | None:
         """Items with a number behind their end; None of what is none."""
         match of:
-            case Filled():
+            case Filled(owner=owner) if owner == NONE:
                 return self._set(of)
             case Call(function=function, arguments=(whole, ends, *mode), options=options) if (
                 called := self.c.function(function)
