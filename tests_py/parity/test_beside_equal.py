@@ -44,7 +44,7 @@ class Base(Dataset[Any]):
         self.points = noise.uniform(0, 40, (COUNT, 8))
         self.tensor = torch.from_numpy(noise.uniform(0, 1, (COUNT, 6)).astype("float32"))
         self.labels = torch.arange(COUNT) % 4
-        self.fixed = [2, 3]
+        self.few = [[number] * (number % 2) for number in range(COUNT)]
 
     def __len__(self) -> int:
         return COUNT
@@ -68,6 +68,21 @@ CODES: dict[str, tuple[list[str], str]] = {
     "a loop by two": (
         ["target = torch.zeros(6)", "for each in self.classes[i]:", "    target[each] = each * 2.0"],
         "target.unsqueeze(0)",
+    ),
+    "a loop that may take no turn": (
+        ["target = torch.zeros(6)", "for each in self.few[i]:", "    target[0] = 1"],
+        "target",
+    ),
+    "a width on both ways": (
+        [
+            "w = image.width",
+            "boxes = torch.tensor(self.floats[i])",
+            "if random.random() < 0.5:",
+            "    boxes[:, 0] = w - boxes[:, 0]",
+            "else:",
+            "    boxes[:, 1] = w + boxes[:, 1]",
+        ],
+        "boxes, boxes * w",
     ),
     "key points": (
         ["w, h = image.size", "points = self.points[i].reshape(-1, 2) * [16 / w, 16 / h]"],
@@ -190,6 +205,15 @@ LEFT: dict[str, tuple[list[str], str]] = {
     "the dataset's own": (["self.tensor[i, 0] = random.random()"], "self.tensor[i] * 1"),
     "a view of the dataset's": (["points = self.points[i]", "points[0] = 3"], "torch.tensor(points)"),
     "shared with the dataset": (["row = torch.as_tensor(self.points[i])", "row[1] = 5"], "row + 0"),
+    "twice in a turn": (
+        [
+            "target = torch.zeros(6)",
+            "for each in self.classes[i]:",
+            "    target[each] = 1",
+            "    target[(each + 1) % 6] = 2",
+        ],
+        "target",
+    ),
     "never given": (["boxes = torch.tensor(self.floats[i])", "boxes[0, 9] = 1"], "1"),
     "counted by it": (
         ["target = torch.zeros(6)", "target[0] = i", "image = F.hflip(image) if target[0] > 4 else image"],
@@ -244,39 +268,49 @@ ARRAYS = ["torch.tensor(self.floats[i])", "torch.tensor(self.boxes[i])", "np.arr
           "torch.as_tensor([each['bbox'] for each in self.found[i]])"]  # fmt: skip
 KEYS = ["[:, 0]", "[0]", "[:, [0, 2]]", "[:, 1:3]", "[0, 1]", "[:, ::2]", "[-1]"]
 IMAGES = ["image = F.hflip(image)", "image = image.resize((11, 9))", "drawn = image.width"]
-NUMBERS = ["image.width", "image.size[1]", "drawn", "2", "image.height - 1", "len(self.classes[i])", "1.5 * other"]
+NUMBERS = ["image.width", "w", "image.size[1]", "drawn", "2", "image.height - 1", "len(self.classes[i])", "1.5 * other"]
 
 
 @st.composite
 def codes(draw: st.DrawFn) -> tuple[list[str], str]:
-    """Lines that make two arrays, set items of them, also on one way of a branch, and make others of them."""
+    """Lines that make arrays, set items of them, also on ways of branches and in loops, and make others of them."""
     names = ["a", "b"]
-    lines = [OPEN, "drawn = random.randint(1, 9)", "other = random.random()"]
+    lines = [OPEN, "drawn = random.randint(1, 9)", "other = random.random()", "w = image.width"]
     lines += [f"{name} = {draw(st.sampled_from(ARRAYS))}" for name in names]
-    given = list(names)
-    for number in range(draw(st.integers(1, 6))):
+    lines += ["c = torch.zeros(9)"]
+    given = [*names, "c"]
+
+    def changes() -> str:
         name, key, by = (draw(st.sampled_from(each)) for each in (names, KEYS, NUMBERS))
         sign = draw(st.sampled_from(["+", "-", "*"]))
-        what = draw(st.sampled_from(["set", "in place", "other", "view", "new", "image"]))
-        if what == "set":
-            line = f"{name}{key} = {by}"
-        elif what == "in place":
-            line = f"{name}{key} {sign}= {by}"
-        elif what == "other":
-            line = f"{name}{key} = {by} {sign} {name}{key}"
-        elif what == "image":
-            line = draw(
-                st.sampled_from(["image = F.hflip(image)", "image = image.resize((11, 9))", "drawn = image.width"])
-            )
-        else:
-            line = f"x{number} = {name}{key}" + (f" {sign} {by}" if what == "new" else "")
+        lines = {
+            "set": f"{name}{key} = {by}",
+            "in place": f"{name}{key} {sign}= {by}",
+            "other": f"{name}{key} = {by} {sign} {name}{key}",
+            "image": draw(st.sampled_from(IMAGES)),
+        }
+        return lines[draw(st.sampled_from([*lines]))]
+
+    for number in range(draw(st.integers(1, 6))):
+        what = draw(st.sampled_from(["always", "branch", "both ways", "loop", "view", "new"]))
+        if what in ("view", "new"):
+            name, key, by = (draw(st.sampled_from(each)) for each in (names, KEYS, NUMBERS))
+            lines.append(f"x{number} = {name}{key}" + (f" * {by}" if what == "new" else ""))
             given.append(f"x{number}")
-        if draw(st.booleans()) and what not in ("view", "new"):
-            lines += [f"if random.random() < 0.{draw(st.integers(2, 8))}:", f"    {line}"]
+        elif what == "loop":
+            lists, key = draw(st.sampled_from(["classes", "few"])), draw(st.sampled_from(["each % 7", "2"]))
+            lines += [
+                f"for each in self.{lists}[i]:",
+                f"    c[{key}] = {draw(st.sampled_from(['1', 'each', 'w', 'drawn']))}",
+            ]
+            lines += [f"    c[(each + 1) % 7] = {number}"] * draw(st.integers(0, 1))
+        elif what == "always":
+            lines.append(changes())
         else:
-            lines.append(line)
-    taken = draw(st.lists(st.sampled_from(given), min_size=1, max_size=3))
-    return lines, ", ".join([*taken, "drawn"])
+            lines += [f"if random.random() < 0.{draw(st.integers(2, 8))}:", f"    {changes()}"]
+            lines += ["else:", f"    {changes()}"] * (what == "both ways")
+    taken = draw(st.lists(st.sampled_from(given), max_size=2))
+    return lines, ", ".join([*names, "c", *taken, "drawn"])
 
 
 def _is_the_same(code: tuple[list[str], str], root: Path) -> bool:

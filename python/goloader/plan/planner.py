@@ -336,9 +336,6 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
     found = rules(part.needs)
     if isinstance(collation, OwnCollate):
         try:
-            if samples.makes_late:
-                why = "Python makes values of samples as a batch is handed out"
-                raise RefusalError("collate", collation.name, why, "COLLATE_OWN")
             put = collation.lay((), samples.structure, samples.first(), listed=samples.listed_fields)[1]
             samples.listed = True
         except RefusalError as refused:

@@ -8,7 +8,9 @@
 
 Each step of the code that such a value comes of is done with numpy's and torch's own functions, in the code's order.
 What it is made of is worked out ahead, for each index, or is a number of the script: an image's width, which way a
-branch was XX
+branch was gone. Values that need no such number are made as a batch is begun: where a function raises an error, the
+dataset's own code makes the batch, and raises it again. The others are made as the batch is handed out, and once before
+that of some numbers: an error would come too late for the generators to stand where torch leaves them.
 """
 
 from __future__ import annotations
@@ -55,6 +57,7 @@ from ...bytecode import (
 from ...harmless import CHANGERS, FUNCTIONS, NAMES, PLAIN
 from ...look import is_a
 from ..columns import TensorItem
+from ..functions import makes_anew
 from ..own import OwnCode
 from ..pure import TEXT_NAMES
 from ..sources import FLOATS, INTS, TEXTS
@@ -100,11 +103,8 @@ _BUILT = Display | Extended | Mapping
 
 # Of what is worked out ahead, what is copied for each sample: its code may change that.
 _COPIED = (list, tuple, np.ndarray, torch.Tensor)
-# What makes an array or a tensor with memory of its own, of whatever it is given; and what does so of a list.
-_NEW = (torch.tensor, torch.zeros, torch.ones, torch.full, np.zeros, np.ones, np.full, np.array)
+# What makes an array or a tensor with memory of its own of a list.
 _NEW_OF_LISTS = (torch.as_tensor, np.asarray, torch.FloatTensor, torch.LongTensor)
-_NEW_METHODS = {"astype", "clone", "copy"}
-_ARITHMETIC = {"+", "-", "*", "/", "//", "%"}
 
 
 class _Known(NamedTuple):
@@ -171,6 +171,11 @@ class MadeApart:
         """Of the script's numbers, too. Raises what the user's code raises."""
         return self._make(_Known(values, numbers, {}, {}))
 
+    def make_all(self, values: Sequence[Sequence[Any]], columns: Sequence[Any]) -> list[Any]:
+        """The same of all samples of a batch, of the core's columns of numbers."""
+        numbers = [list(map(type(_SOME[kind]), columns[column].tolist())) for column, kind in self.columns]
+        return list(map(self.make_late, values, zip(*numbers, strict=True)))
+
     def check(self, columns: Sequence[Sequence[Any]]) -> None:
         """Raises UnreadableError for what code may do more with than is listed."""
         for expression, values in zip(self.numbers, columns, strict=True):
@@ -235,7 +240,6 @@ def note_change(compiler: Compiler, stored: Stored) -> None:
     it."""
     if not is_new(compiler.own, stored.owner):
         raise UnreadableError(f"sets {stored.owner}[{stored.key}]", stored)
-    compiler.changed_apart[id(stored.owner)] = stored.owner
     compiler.stored_apart.append(stored)
     compiler.account(stored)
 
@@ -243,18 +247,22 @@ def note_change(compiler: Compiler, stored: Stored) -> None:
 def is_new(own: OwnCode, of: Expression) -> bool:
     """Whether an array or a tensor has memory of its own, which was made for its sample."""
     match of:
-        case Binary(operator=sign):
-            return sign in _ARITHMETIC
-        case Call(function=Attribute(name=name), options=options) if name in _NEW_METHODS:
-            return all(option != "copy" for option, _ in options)  # it may be copy=False
-        case Call(function=function, arguments=arguments, options=options):
-            called = own.if_seen(function)
-            if any(called is each for each in _NEW):
-                return all(option != "copy" for option, _ in options)
-            of_list = bool(arguments) and isinstance(arguments[0], Display | Extended)
-            return of_list and any(called is each for each in _NEW_OF_LISTS)
         case Filled(of=before):
             return is_new(own, before)
+        case Call(function=function, arguments=(given, *_)) if _is_list(own, given):
+            called = own.if_seen(function)
+            return makes_anew(own, of) or any(called is each for each in _NEW_OF_LISTS)
+    return makes_anew(own, of)
+
+
+def _is_list(own: OwnCode, of: Expression) -> bool:
+    """Whether it is a list that code makes, or one of the lists in a list."""
+    match of:
+        case Display() | Extended():
+            return True
+        case Item(owner=owner, key=Index()):
+            lists = own.if_seen(owner)
+            return type(lists) is list and len(lists) > 0 and type(lists[0]) is list
     return False
 
 
@@ -289,7 +297,10 @@ class _Maker:
         self._compiler = compiler
         self.leaves: list[Expression] = []
         self.columns: list[tuple[int, str]] = []
-        self._numbers: dict[int, int] = {}  # places in columns, by the ids of expressions and of blocks
+        # Places in columns: of numbers, by the ids of expressions, with the block of instructions that sets them; and
+        # of which way was gone, by the id of a branch's first side.
+        self._numbers: dict[int, tuple[int, list[Any]]] = {}
+        self._ways: dict[int, int] = {}
         self._changes: list[Stored] = []
         self._loose: dict[int, frozenset[Expression]] = {}
 
@@ -322,9 +333,8 @@ class _Maker:
             if isinstance(each, Branch):
                 steps += self._branch(each, needed)
             elif any(each is change for change in self._changes):
-                steps.append(
-                    self._call(operator.setitem, [self.of(each.owner), self.of(each.key), self.of(each.item)], {})
-                )
+                parts = each.owner, each.key, each.item
+                steps.append(self._call(operator.setitem, list(map(self.of, parts)), {}))
             elif id(each) in needed and self._is_array(each):
                 steps.append(self.of(each))
         return steps
@@ -352,19 +362,18 @@ class _Maker:
         """Whether it may be, or have a part that is, an array that items are set of: it is made in its turn."""
         if isinstance(of, Attribute) and of.name not in _ASKED:
             return False  # a method
-        changed = self._compiler.changed_apart
-        return not self._loose_in(of) and any(id(part) in changed for part in parts_of(of))
+        return not self._loose_in(of) and self._compiler.is_changed(of)
 
     def _way(self, sides: tuple[list[Any], list[Any]]) -> int:
         """Which number says that a branch was gone by its first side."""
         key = id(sides[0])
-        if key not in self._numbers:
+        if key not in self._ways:
             compiler = self._compiler
             register = compiler.register("int")
             for side, holds in zip(sides, (1, 0), strict=True):
                 side.append({"do": "let", "number": register, "value": holds})
-            self._numbers[key] = self._column(register, "way")
-        return self._numbers[key]
+            self._ways[key] = self._column(register, "way")
+        return self._ways[key]
 
     def _column(self, register: int, kind: str) -> int:
         self.columns.append((self._compiler.column_of(register), kind))
@@ -378,11 +387,12 @@ class _Maker:
             return _same(number.value)
         if number.kind not in _SOME:
             raise UnreadableError(f"reckons with {of}", of)
-        if id(of) not in self._numbers:
+        at, block = self._numbers.get(id(of), (0, None))
+        if block is None or not compiler.is_in(block):  # one side of a branch does not set what the other one uses
             known = isinstance(number.json, list) and number.json[0] == "number"
             register = number.json[1] if known else compiler.let(number.json, number.kind).json[1]
-            self._numbers[id(of)] = self._column(register, number.kind)
-        at = self._numbers[id(of)]
+            at = self._column(register, number.kind)
+            self._numbers[id(of)] = at, compiler.into
         return lambda known: known.numbers[at]
 
     def _loose_in(self, of: Expression) -> frozenset[Expression]:

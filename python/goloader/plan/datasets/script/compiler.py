@@ -155,8 +155,7 @@ class Compiler:
         self.given_back: dict[int, Expression] = {}
         self.gives_arrays = False  # some of its images are arrays
         self.lacks_fields = False
-        # Arrays beside the images of which items are set, by their ids; where that is done, and what Python does of it.
-        self.changed_apart: dict[int, Expression] = {}
+        # Where items are set of arrays beside the images, and by their ids what Python does of that.
         self.stored_apart: list[Stored] = []
         self.given_apart: set[int] = set()
         # When each value was evaluated, by its id.
@@ -409,7 +408,8 @@ class Compiler:
 
     def is_changed(self, of: Expression) -> bool:
         """Whether items are set of an array that it is made of."""
-        return bool(self.changed_apart) and any(id(part) in self.changed_apart for part in parts_of(of))
+        changed = {id(each.owner) for each in self.stored_apart}
+        return bool(changed) and any(id(part) in changed for part in parts_of(of))
 
     def _check_unchanged(self, *of: Expression) -> None:
         for each in of:

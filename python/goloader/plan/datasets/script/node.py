@@ -11,7 +11,6 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -338,13 +337,6 @@ def _beside(given: Given, row: int | None, length: int) -> Beside | None:
     return Beside(values, given.batch, lambda numbers: made.make(iter(numbers)))
 
 
-def _made_late(made: MadeApart, beside: Beside, rows: Indices, numbers: Sequence[Any]) -> list[Any]:
-    """What Python makes of the samples of a batch, of the core's columns of numbers, too."""
-    columns = [list(map(_KINDS[kind], numbers[column].tolist())) for column, kind in made.columns]
-    each: Any = zip(*columns, strict=True) if columns else repeat(())
-    return [made.make_late(beside.values[row], given) for row, given in zip(rows.tolist(), each, strict=False)]
-
-
 def _sample(given: Expression, numbers: Iterator[int]) -> Any:
     """What code returns, with the number of each field."""
     if isinstance(given, Display) and given.kind in (list, tuple):
@@ -363,7 +355,6 @@ def _built(sample: Any, values: Sequence[Any]) -> Any:
     return type(sample)(_built(each, values) for each in sample)
 
 
-_KINDS: dict[str, Any] = {"int": int, "float": float, "bool": bool, "way": bool}
 # Of numbers that the core makes, by their kinds.
 _NUMBERS: dict[str, Any] = {"int": 0, "bool": False, "float": 0.0, "numpy": np.int64(0)}
 
@@ -490,18 +481,18 @@ class Scripts(Samples):
         if makers and alone and not self._own.calls_the_same():
             raise RuntimeError("what functions use was changed")
         made = {}
+        late = rows[~self._rehearsed[rows]].tolist() if self.makes_late else []
         for n, maker in makers.items():
             _, beside = self.part.given[n]
             assert beside is not None
             if maker.late:
-                for row in [row for row in rows.tolist() if not self._rehearsed[row]]:
+                for row in late:
                     maker.rehearse(beside.values[row])
                 continue
             if maker.like is None:
                 maker.like = like(beside[0])
             made[n] = [maker.check_like(beside[row]) for row in rows.tolist()]
-        if self.makes_late:
-            self._rehearsed[rows] = True
+        self._rehearsed[late] = True
         return made
 
     @property
@@ -527,7 +518,9 @@ class Scripts(Samples):
         for n, ((given, beside), column) in enumerate(zip(part.given, self._number_columns, strict=True)):
             if isinstance(given.made, MadeApart):
                 assert beside is not None
-                made_of_each = ahead[n] if n in ahead else _made_late(given.made, beside, rows, numbers)
+                made_of_each = ahead.get(n)
+                if made_of_each is None:
+                    made_of_each = given.made.make_all([beside.values[row] for row in rows.tolist()], numbers)
                 if self.apart or self.listed:
                     part_of = _CHANGEABLE if self.sent else ()
                     made.append([copy.deepcopy(each) if type(each) in part_of else each for each in made_of_each])
@@ -602,6 +595,9 @@ class Scripts(Samples):
 
     def first(self) -> Any:
         """What a sample looks like: of an image one pixel. Raises RefusalError where that is not known."""
+        if self.makes_late:
+            why = "Python makes values of samples as a batch is handed out"
+            raise RefusalError("collate", "collate_fn", why, "COLLATE_OWN")
         part = self.part
         made: list[Any] = [
             torch.empty((channels, 1, 1) if not flat else (1, 1), dtype=getattr(torch, dtype))
