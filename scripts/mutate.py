@@ -1,6 +1,6 @@
 """Breaks one rule of the compiler at a time, and says which breaks no test sees.
 
-    python -m scripts.mutate python/goloader/plan/datasets/reductions.py --sample 9 -- tests_py/parity/test_reduced*.py
+    python -m scripts.mutate python/goloader/plan/datasets/computed/reductions.py -- tests_py/parity/test_reduced*.py
 
 What comes after `--` is pytest's: name few tests, that are meant to see it. A mutant changes one expression or leaves
 out one statement. It is put in place of the module's code in a forked child, where those tests run that reach its line,

@@ -61,7 +61,7 @@ _GOOD_REASONS = re.compile(
 def only_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether samples of a class that is not compiled are kept depends on how long they take: here none are, but where
     a test says so."""
-    kept = sys.modules.get("goloader.plan.datasets.kept")
+    kept = sys.modules.get("goloader.plan.datasets.own.kept")
     if kept is not None:
         monkeypatch.setattr(kept, "SAMPLE_S_MIN", float("inf"))
         monkeypatch.setattr(kept, "ALL_S_MAX", -1.0)

@@ -20,11 +20,12 @@ from typing import Any, NamedTuple, NoReturn, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _cores, _lease, _native, _ranks, _remote
+from . import _cores, _lease, _native, _ranks
 from .arrays.chunked_array import Chunks
 from .arrays.table_column import Parts
 from .plan import Plan
 from .plan.rows import Array, ArrayFiles
+from .storage import remote
 
 _BYTES = ctypes.c_char * 0
 
@@ -196,7 +197,7 @@ class Core:
         """Has the core know how to reach the files of remote stores."""
         files, stream = self.plan.files, self.plan.stream
         if (files is not None and files.remote) or (stream is not None and stream.remote):
-            _remote.ready(self._lib)
+            remote.ready(self._lib)
         if files is not None and files.cache is not None:
             files.cache.stats()  # which warns of a disk that is full since
 

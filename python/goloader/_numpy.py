@@ -15,12 +15,12 @@ from . import _native
 from . import transforms as T
 from ._core import Core, Rejected, Run
 from ._errors import check_positive
-from ._files import list_files
 from .arrays import FileArray
 from .plan import Explanation
 from .plan.neutral import make_arrays, make_folder
 from .plan.paths import Files, find_classes
 from .seek_index import SeekIndex
+from .storage.files import list_files
 
 Batch = tuple[NDArray[Any], ...] | dict[str, NDArray[Any]]
 

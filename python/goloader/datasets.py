@@ -15,13 +15,15 @@ from torch.utils import data
 from torchvision import datasets
 from torchvision.datasets.folder import IMG_EXTENSIONS, default_loader
 
-from . import _fsspec, _native, _remote
-from ._cache import Cache, CacheOptions, Given
-from ._files import archived, list_files
+from . import _native
 from .doors import allowed
-from .plan.datasets.files import open_member
+from .plan.datasets.known.image_folders import open_member
 from .plan.paths import Files, Member, braces, is_url
 from .selfcheck import memory
+from .storage import fsspec as _fsspec
+from .storage import remote as _remote
+from .storage.cache import Cache, CacheOptions, Given
+from .storage.files import archived, list_files
 
 __all__ = ["CacheOptions", "ImageFolder", "TarDataset", "TarImages"]
 

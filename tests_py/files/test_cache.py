@@ -26,7 +26,7 @@ from torch.utils import data
 from twins import Program, check, loader_of
 
 import goloader
-from goloader import _cache, _native
+from goloader import _native
 from goloader.cli import main
 from goloader.datasets import CacheOptions, ImageFolder, TarDataset, TarImages
 from goloader.doors import sandbox
@@ -329,7 +329,7 @@ def test_its_memory_goes_with_the_last_dataset(server: Server) -> None:  # noqa:
 
 
 def test_a_worker_process_has_its_share_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = _cache.Cache.of("ram:8MB")
+    made = caches.Cache.of("ram:8MB")
     assert made is not None
     assert made._ram() == 8_000_000
     info = type("Info", (), {"num_workers": 3})

@@ -25,17 +25,17 @@ from test_shards import samples, write
 from torchvision import datasets
 
 import goloader
-from goloader import _remote, _stores
 from goloader.datasets import ImageFolder, TarImages
+from goloader.storage import remote, stores
 
 pytestmark = pytest.mark.slow  # the servers are built, or installed, first
 
 TRANSFORM = T.Compose([T.RandomResizedCrop(24), T.RandomHorizontalFlip(), T.ToTensor()])
 _GOOGLE = "github.com/fsouza/fake-gcs-server@v1.56.1"
 _AZURE = "azurite@3.37.0"
-_ACCOUNT = _stores._DEVELOPMENT
+_ACCOUNT = stores._DEVELOPMENT
 _VARIABLES = [
-    name for scheme in ("gs://", "az://") for names in _stores.STORES[scheme].settings.values() for name in names
+    name for scheme in ("gs://", "az://") for names in stores.STORES[scheme].settings.values() for name in names
 ]
 
 
@@ -176,11 +176,11 @@ def test_what_was_read_is_kept(cloud: Cloud, tmp_path: Path, local: Path) -> Non
 
 def test_what_is_not_there_is_named(cloud: Cloud) -> None:
     with pytest.raises(FileNotFoundError, match=f"{cloud.scheme}/train/none.jpg"):
-        _remote.fetch(f"{cloud.scheme}/train/none.jpg")
+        remote.fetch(f"{cloud.scheme}/train/none.jpg")
     with pytest.raises(FileNotFoundError, match="another"):
         ImageFolder(cloud.scheme.replace("bucket", "another"))
     with pytest.raises(OSError, match=f"want {cloud.scheme[:5]}"):
-        _remote.fetch(cloud.scheme)
+        remote.fetch(cloud.scheme)
 
 
 @pytest.mark.parametrize("serving", ["az"], indirect=True)
@@ -189,28 +189,28 @@ def test_who_asks_azure(cloud: Cloud, local: Path, monkeypatch: pytest.MonkeyPat
     name = f"{cloud.scheme}/train/c/x&y=1.jpg"
     want = (local / "c" / "x&y=1.jpg").read_bytes()
     with pytest.raises(OSError, match="Set AZURE_STORAGE_ACCOUNT_NAME"):
-        _remote.fetch(name)
+        remote.fetch(name)
     endpoint = f"BlobEndpoint={cloud.at}/{_ACCOUNT['AccountName']}"
     monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", endpoint)
     with pytest.raises(PermissionError, match="the environment names no credentials"):
-        _remote.fetch(name)
+        remote.fetch(name)
     signature = azure_blob.generate_container_sas(
         _ACCOUNT["AccountName"], "bucket", account_key=_ACCOUNT["AccountKey"],
         permission=azure_blob.ContainerSasPermissions(read=True, list=True),
         expiry=datetime.now(timezone.utc) + timedelta(hours=1),
     )  # fmt: skip
     monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", f"{endpoint};SharedAccessSignature={signature}")
-    assert _remote.fetch(name) == want
-    assert _remote.folders(f"{cloud.scheme}/train") == ["a b+c", "b", "c"]
+    assert remote.fetch(name) == want
+    assert remote.folders(f"{cloud.scheme}/train") == ["a b+c", "b", "c"]
     wrong = signature.replace("sig=", "sig=x")
     monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", f"{endpoint};SharedAccessSignature={wrong}")
     with pytest.raises(PermissionError) as caught:
-        _remote.fetch(name)
+        remote.fetch(name)
     assert wrong not in str(caught.value)
     key = f"{endpoint};AccountName={_ACCOUNT['AccountName']};AccountKey=!"
     monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", key)
     with pytest.raises(OSError, match="key is not base64"):
-        _remote.fetch(name)
+        remote.fetch(name)
 
 
 def test_what_the_environment_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_what_the_environment_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     monkeypatch.setenv("CLOUDSDK_CONFIG", str(tmp_path))
 
     def said(scheme: str) -> dict[str, str]:
-        return {name: value for name, value in _stores.settings(_stores.known())[scheme].items() if value}
+        return {name: value for name, value in stores.settings(stores.known())[scheme].items() if value}
 
     assert said("gs://") == said("az://") == {}
     (tmp_path / "application_default_credentials.json").write_text("{}")

@@ -20,8 +20,8 @@ from test_shards import samples, write
 from torchvision import datasets
 
 import goloader
-from goloader import _remote
 from goloader.datasets import ImageFolder, TarImages
+from goloader.storage import remote
 
 TRANSFORM = T.Compose([T.RandomResizedCrop(24), T.RandomHorizontalFlip(), T.ToTensor()])
 REPOSITORY = "datasets/owner/name"
@@ -168,23 +168,23 @@ def test_what_was_read_is_kept(hub: Hub, tmp_path: Path) -> None:
 def test_a_token_is_of_the_environment_or_of_a_file(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = f"{URL}/photos/a/00.jpg"
     want = (hub.root / "photos" / "a" / "00.jpg").read_bytes()
-    assert _remote.fetch(name) == want
+    assert remote.fetch(name) == want
     monkeypatch.delenv("HF_TOKEN")
     with pytest.raises(PermissionError, match="the environment names no credentials"):
-        _remote.fetch(name)
+        remote.fetch(name)
     for variable, file in (("HF_TOKEN_PATH", "mine"), ("HF_HOME", "home/token")):
         (tmp_path / file).parent.mkdir(exist_ok=True)
         (tmp_path / file).write_text(f"{TOKEN}\n")
         monkeypatch.setenv(variable, str(tmp_path / (file if variable == "HF_TOKEN_PATH" else "home")))
-        assert _remote.fetch(name) == want
+        assert remote.fetch(name) == want
         monkeypatch.delenv(variable)
     monkeypatch.setenv("HF_TOKEN", "another's")
     with pytest.raises(PermissionError):
-        _remote.fetch(name)
+        remote.fetch(name)
 
 
 def test_what_is_not_there_is_named(hub: Hub) -> None:
     with pytest.raises(FileNotFoundError, match=f"{URL}/none.jpg"):
-        _remote.fetch(f"{URL}/none.jpg")
+        remote.fetch(f"{URL}/none.jpg")
     with pytest.raises(OSError, match="want hf://datasets/owner/name/path"):
-        _remote.fetch("hf://datasets/owner")
+        remote.fetch("hf://datasets/owner")

@@ -25,10 +25,10 @@ from torchvision.datasets.folder import pil_loader
 from twins import Program, batches, check, compare, errors, loader_of, run
 
 import goloader
-from goloader import _stores
 from goloader.datasets import ImageFolder, TarDataset, TarImages
 from goloader.doors import sandbox
 from goloader.plan.paths import Object
+from goloader.storage import stores
 
 TRANSFORM = T.Compose([T.RandomResizedCrop(24), T.RandomHorizontalFlip(), T.ToTensor()])
 
@@ -305,7 +305,7 @@ def test_what_the_environment_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(credentials))
 
     def found() -> tuple[str, ...]:
-        return tuple(_stores.settings(_stores.known())["s3://"].values())
+        return tuple(stores.settings(stores.known())["s3://"].values())
 
     assert found()[:5] == (server.url, "here", KEY, SECRET, "")
     monkeypatch.setenv("AWS_PROFILE", "work")

@@ -16,7 +16,7 @@ import pytest
 from torchvision.datasets.folder import IMG_EXTENSIONS, find_classes, make_dataset
 
 from goloader import _native
-from goloader._files import Files, walk
+from goloader.storage.files import Files, walk
 
 # Characters that sort otherwise as bytes, as code points and as UTF-16; \udce9 is a byte that is not UTF-8.
 LETTERS = ["a", "b", "B", "-", ".", "_", "é", "\udce9", "中", "\uf8ff", "\U0001f600"]

@@ -29,7 +29,7 @@ import goloader
 A = pytest.importorskip("albumentations")
 from albumentations.pytorch import ToTensorV2  # noqa: E402
 
-from goloader.plan.datasets.script import albumentations as compiled  # noqa: E402
+from goloader.plan.datasets.script.images import albumentations as compiled  # noqa: E402
 
 pytestmark = [
     pytest.mark.skipif(

@@ -12,7 +12,7 @@ from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import Dataset
 from twins import Program, check, check_code, loader_of
 
-from goloader.plan.own_collate import compiler
+from goloader.plan.collates.own import compiler
 
 # A rule that is wrong shows in no batch where a trial finds it: it is told of.
 pytestmark = pytest.mark.filterwarnings(

@@ -20,7 +20,7 @@ from twins import Program, batches, bits, check, errors, loader_of
 
 import goloader
 from goloader import _cores
-from goloader.plan.datasets import array_files
+from goloader.plan.datasets.reads import array_files
 
 WORKERS = pytest.mark.parametrize("num_workers", [0, 1, 2])
 

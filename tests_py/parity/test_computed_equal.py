@@ -20,8 +20,8 @@ from goloader.doors.index import trial
 from goloader.doors.index.iterators import InlineIterator
 from goloader.doors.same import difference
 from goloader.plan import Plan
-from goloader.plan.datasets import arithmetic
-from goloader.plan.datasets.own import OwnCode
+from goloader.plan.datasets.computed import arithmetic
+from goloader.plan.datasets.own.code import OwnCode
 from goloader.plan.refusal import RefusalError
 
 WORKERS = pytest.mark.parametrize("num_workers", [0, 2])

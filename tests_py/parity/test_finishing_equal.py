@@ -24,7 +24,7 @@ from torchvision.transforms import v2
 from twins import Program, batches, bits, check, compare, errors, loader_of, run, seed
 
 import goloader
-from goloader.plan.finish import keeps
+from goloader.plan.collates.finish import keeps
 
 pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")
 

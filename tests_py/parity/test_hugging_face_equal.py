@@ -197,7 +197,7 @@ def test_a_subclass_is_python_s() -> None:
 
 
 def test_a_file_that_was_put_in_the_place_of_the_dataset_s(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("goloader.plan.datasets.hugging_face._KEPT_BYTES_MAX", 0)
+    monkeypatch.setattr("goloader.plan.datasets.known.hugging_face._KEPT_BYTES_MAX", 0)
     whole = stored(table(), tmp_path / "set").with_format("torch", columns=["int64", "tokens"])
     other = stored(table(23, 1), tmp_path / "other")
     loader = goloader.DataLoader(whole, batch_size=5)

@@ -1,4 +1,4 @@
-"""Classes whose samples their own code makes, each once (plan/datasets/kept.py): our batches are torch's."""
+"""Classes whose samples their own code makes, each once (plan/datasets/own/kept.py): our batches are torch's."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from twins import Program, check, loader_of, run
 
 import goloader
 from goloader.doors.same import difference
-from goloader.plan.datasets import kept
-from goloader.plan.own_collate import compiler
+from goloader.plan.collates.own import compiler
+from goloader.plan.datasets.own import kept
 
 COUNT = 23
 TEXTS = [" ".join("abcdefgh"[(n + k) % 8] * (1 + k % 3) for k in range(2 + n % 7)) for n in range(COUNT)]

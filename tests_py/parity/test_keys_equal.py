@@ -14,7 +14,7 @@ from torch.nn.utils.rnn import pad_sequence
 from torch.utils import data
 
 import goloader
-from goloader.plan.own_collate import compiler
+from goloader.plan.collates.own import compiler
 
 COUNT = 23
 

@@ -14,7 +14,7 @@ from torch.nn.utils.rnn import pad_sequence
 from torch.utils import data
 from twins import Program, check, errors, loader_of
 
-from goloader.plan.own_collate import compiler
+from goloader.plan.collates.own import compiler
 
 datasets = pytest.importorskip("datasets", reason="datasets is not installed")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")

@@ -17,7 +17,7 @@ from twins import Program, batches, check, errors, loader_of
 import goloader
 from goloader import selfcheck
 from goloader.plan.bytecode import UnreadableError
-from goloader.plan.mixing import Mixing, _in_place
+from goloader.plan.collates.mixing import Mixing, _in_place
 from goloader.plan.refusal import RefusalError
 
 pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")

@@ -26,7 +26,7 @@ from torchvision.transforms import v2
 from twins import Program, check, check_code, errors, loader_of
 
 import goloader
-from goloader.plan.datasets.columns import Columns
+from goloader.plan.datasets.own.columns import Columns
 
 WORKERS = pytest.mark.parametrize("num_workers", [0, 2])
 

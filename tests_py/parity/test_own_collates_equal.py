@@ -25,7 +25,7 @@ from torchvision.datasets import ImageFolder
 from twins import Program, bits, check, errors, loader_of
 
 import goloader
-from goloader.plan.own_collate import compiler
+from goloader.plan.collates.own import compiler
 
 SEED = int(os.environ.get("GOLOADER_FUZZ_SEED", "20261123"))
 test_module = sys.modules[__name__]

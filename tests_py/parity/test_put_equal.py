@@ -14,7 +14,7 @@ from torch.utils.data import Dataset
 from twins import Program, check, errors, loader_of
 
 import goloader
-from goloader.plan.datasets import kept
+from goloader.plan.datasets.own import kept
 
 
 class Labelled(Dataset[Any]):

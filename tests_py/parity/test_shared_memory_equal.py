@@ -22,7 +22,7 @@ from torch.utils import data
 
 import goloader
 from goloader.doors.same import difference
-from goloader.plan.datasets import kept
+from goloader.plan.datasets.own import kept
 
 COUNT = 12
 

@@ -17,7 +17,7 @@ from torch.utils.data import ConcatDataset, StackDataset, Subset, TensorDataset,
 from twins import Program, bits, changed, check, compare, errors, generator, loader_of, run
 
 import goloader
-from goloader.plan.collation import is_channels_last
+from goloader.plan.collates.collation import is_channels_last
 
 WORKERS = pytest.mark.parametrize("num_workers", [0, 1, 2])
 

@@ -1,4 +1,4 @@
-"""plan/datasets.py: which file each index means, and what is refused because indexing does more than that."""
+"""plan/datasets: which file each index means, and what is refused because indexing does more than that."""
 
 from __future__ import annotations
 

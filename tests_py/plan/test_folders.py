@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from goloader.plan.bytecode import UnreadableError
-from goloader.plan.datasets import folders
+from goloader.plan.datasets.reads import folders
 
 PATTERNS = ("a*", "*a", "a.*", ".*", "*", "b*.png", "a.b*", "*.*"[1:], "aa*a", "x\n*")
 

@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch.utils import data
 
-from goloader.plan import look
+from goloader.plan.trust import look
 
 
 class Slotted:

@@ -15,9 +15,9 @@ from interpret import run
 from PIL import Image
 
 from goloader import transforms as G
-from goloader.plan.lowered import lower_neutral
 from goloader.plan.neutral import make_arrays, make_folder
 from goloader.plan.paths import Files
+from goloader.plan.transforms.lowered import lower_neutral
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 

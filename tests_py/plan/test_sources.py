@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from goloader.plan.datasets import sources
-from goloader.plan.datasets.sequences import Listed
-from goloader.plan.datasets.sources import stand
+from goloader.plan.datasets.known.sequences import Listed
+from goloader.plan.datasets.own import sources
+from goloader.plan.datasets.own.sources import stand
 from goloader.plan.datasets.tree import alike
 from goloader.plan.paths import Files
 from goloader.plan.refusal import SourceRefusal

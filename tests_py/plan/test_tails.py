@@ -9,7 +9,7 @@ import torch
 from torchvision.transforms import ToTensor
 
 from goloader.plan.refusal import RefusalError
-from goloader.plan.tables import probes, run_tail
+from goloader.plan.transforms.tables import probes, run_tail
 
 
 class Scaled:

@@ -1,4 +1,4 @@
-"""plan/transforms.py: a lowered pipeline, carried out by interpret.py, gives torchvision's own bits and draws.
+"""plan/transforms/torchvision.py: a lowered pipeline, carried out by interpret.py, gives torchvision's bits and draws.
 
 And whatever is not exactly what it seems is refused.
 """
@@ -21,7 +21,7 @@ from torchvision.transforms import v2
 
 from goloader import transforms as G
 from goloader.plan import Lowered, Refusal
-from goloader.plan.transforms import lower
+from goloader.plan.transforms.torchvision import lower
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
@@ -590,7 +590,7 @@ def test_antialias_false_is_noted() -> None:
 
 def test_tables_are_kept_but_not_for_ever() -> None:
     # Tables are kept by what they are made of: an epoch's check must not run the tail again.
-    from goloader.plan import transforms as module
+    from goloader.plan.transforms import torchvision as module
 
     transform = T.Compose([T.RandomResizedCrop(16), *v1_tail()])
     lowered(transform)

@@ -20,7 +20,7 @@ import torch
 from torch.utils import data
 
 import goloader
-from goloader.plan.datasets import kept
+from goloader.plan.datasets.own import kept
 
 
 class Asked(BaseException):

@@ -15,8 +15,8 @@ from torchvision.transforms import functional as F
 from torchvision.transforms import v2
 
 import goloader
-from goloader.plan import calls
-from goloader.plan.watch import Watch
+from goloader.plan.trust import calls
+from goloader.plan.trust.watch import Watch
 
 APIS = pytest.mark.parametrize("api", [T, v2])
 

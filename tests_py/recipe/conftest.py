@@ -15,16 +15,17 @@ sys.path.insert(0, str(Path(__file__).parent / "gallery"))
 import photos
 
 from goloader import _told
-from goloader.doors.recipe import hooks, value
-from goloader.doors.recipe.escape import without_stand_ins
+from goloader.doors.recipe import hooks
 from goloader.doors.recipe.fetch import finish
 from goloader.doors.recipe.hooks import pillow
 from goloader.doors.recipe.native import CoreNative
 from goloader.doors.recipe.session import Session
+from goloader.doors.recipe.stand_ins import value
+from goloader.doors.recipe.stand_ins.escape import without_stand_ins
 from goloader.doors.recipe.switch import recording
 from goloader.doors.recipe.workshop import Workshop
 from goloader.plan import datasets
-from goloader.plan.datasets.own import OwnCode, refusal
+from goloader.plan.datasets.own.code import OwnCode, refusal
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from goloader.doors.recipe.archive import Archive
+from goloader.doors.recipe.files.archive import Archive
 
 FORMATS = {"ustar": tarfile.USTAR_FORMAT, "gnu": tarfile.GNU_FORMAT, "pax": tarfile.PAX_FORMAT}
 ATTRIBUTES = ("name", "size", "type", "mtime", "mode", "uid", "gid", "uname", "gname", "linkname")

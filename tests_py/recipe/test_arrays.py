@@ -17,11 +17,11 @@ import torchvision.transforms.functional as F
 from PIL import Image
 
 from goloader.doors.recipe import hooks
-from goloader.doors.recipe.array import StandInArray
 from goloader.doors.recipe.fetch import finish
 from goloader.doors.recipe.native import CoreNative
 from goloader.doors.recipe.recipe import Source
 from goloader.doors.recipe.session import Session
+from goloader.doors.recipe.stand_ins.array import StandInArray
 from goloader.doors.recipe.switch import recording
 from goloader.doors.recipe.workshop import Workshop
 from goloader.doors.same import difference

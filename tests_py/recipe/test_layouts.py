@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from goloader.doors.recipe.layout import Layout, indexed, viewed
+from goloader.doors.recipe.stand_ins.layout import Layout, indexed, viewed
 
 Chosen = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 ITEMS = 1 << 12

@@ -24,7 +24,8 @@ from PIL import Image
 from torch.utils import data
 
 import goloader
-from goloader.doors.recipe import door, opencv
+from goloader.doors.recipe import door
+from goloader.doors.recipe.files import opencv
 from goloader.doors.recipe.session import Session
 from goloader.doors.recipe.switch import recording
 from goloader.doors.same import difference

@@ -31,8 +31,8 @@ import goloader
 from goloader import _native, _pillow_steps, _steps
 from goloader._core import Augmentation
 from goloader.doors.recipe import chains, door, fetch, hooks, trial
-from goloader.doors.recipe import image as images
 from goloader.doors.recipe.native import CoreNative
+from goloader.doors.recipe.stand_ins import image as images
 from goloader.doors.recipe.wire import DTYPES
 from goloader.doors.same import difference
 from goloader.plan.refusal import Refusal

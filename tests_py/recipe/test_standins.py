@@ -23,8 +23,8 @@ from PIL.JpegImagePlugin import JpegImageFile
 from PIL.MpoImagePlugin import MpoImageFile
 from PIL.PngImagePlugin import PngImageFile
 
-from goloader.doors.recipe.image import StandInImage
-from goloader.doors.recipe.tensor import StandInTensor
+from goloader.doors.recipe.stand_ins.image import StandInImage
+from goloader.doors.recipe.stand_ins.tensor import StandInTensor
 from goloader.doors.same import difference
 
 

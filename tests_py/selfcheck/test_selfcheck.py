@@ -30,7 +30,7 @@ from goloader import selfcheck
 from goloader.plan import Plan, Refusal, needs
 from goloader.plan.neutral import make_recipes
 from goloader.plan.planner import make
-from goloader.plan.transforms import _operations
+from goloader.plan.transforms.torchvision import _operations
 from goloader.selfcheck import behaviour, libraries, memory, pillow, resize
 from goloader.selfcheck import opencv as opencv_table
 from goloader.selfcheck import torch as torch_table
@@ -315,7 +315,7 @@ def test_only_what_needs_it_is_refused(
 ) -> None:
     """A library's function does otherwise, and pipelines that call it are left to torch; no others are."""
     # As if the library shipped it so: what somebody else put there is refused for that alone.
-    monkeypatch.setattr("goloader.plan.calls.Calls.look", lambda calls: "")
+    monkeypatch.setattr("goloader.plan.trust.calls.Calls.look", lambda calls: "")
     folder = photos(tmp_path / "photos")
     assert native(folder) == set(PIPELINES)
     selfcheck.forget()

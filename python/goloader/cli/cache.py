@@ -25,7 +25,7 @@ def add(commands: Any) -> None:
 
 def _cache(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
     from .. import _native
-    from .._remote import fetched
+    from ..storage.remote import fetched
 
     lib = _native.library()
     for path in parsed.path:

@@ -235,7 +235,7 @@ def _damage(listed: tuple[Any, int]) -> str:
     """What is wrong with a member that is to be an image."""
     from torchvision.datasets.folder import IMG_EXTENSIONS
 
-    from ..plan.datasets.files import open_member
+    from ..plan.datasets.known.image_folders import open_member
 
     if listed[0].lower().endswith(IMG_EXTENSIONS):
         try:

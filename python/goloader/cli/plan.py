@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from .. import _table
-from .._cache import size_of
+from ..storage.cache import size_of
 from . import objects
 from .rate import measured
 from .sizing import STORES, Job, Needs, needs

@@ -161,8 +161,8 @@ def _cached(dataset: Any) -> Any:
     """A dataset that reads remote files, or part of one, behind a cache in memory; None for those that do not."""
     from torch.utils.data import Subset
 
-    from .._cache import Cache
     from ..plan.paths import Files
+    from ..storage.cache import Cache
 
     if type(dataset) is Subset:
         inner = _cached(dataset.dataset)

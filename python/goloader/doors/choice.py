@@ -15,9 +15,10 @@ from .. import _auto, _equal_steps, _native, _told
 from .._beside import NAME, Beside, Notes
 from .._core import Core
 from .._errors import PlanError
-from ..plan import Explanation, Plan, Refusal, Row, look, planner
+from ..plan import Explanation, Plan, Refusal, Row, planner
 from ..plan.explain import number_of
-from ..plan.originals import package_of
+from ..plan.trust import look
+from ..plan.trust.originals import package_of
 from ..state import book
 from ..state.ledger import Record
 from ..state.workers import ReportedIterator

@@ -23,9 +23,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from .. import _remote
 from ..adapters.python import c_library, die_with_parent, fork, one_thread
 from ..selfcheck import memory
+from ..storage import remote
 
 _PAGE_BYTES = 1 << 15
 
@@ -373,7 +373,7 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
 @contextmanager
 def restrict() -> Iterator[None]:
     """Within it, nothing outside of this process can be changed, as far as the system lets us. In a child only."""
-    _remote.prepare()
+    remote.prepare()
     _forbid_writing()
     limits = _limits()
     before = limits.getrlimit(limits.RLIMIT_FSIZE)

@@ -17,11 +17,11 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .._lmdb import file_of
 from ..arrays import ArrayDataset, open_arrays
 from ..arrays.formats import is_table, tables_in
 from ..datasets import Paths, expand
 from ..plan.paths import is_url
+from ..storage.lmdb import file_of
 from . import megatron, tfrecord
 from .ffcv import FFCV
 from .litdata import LitData

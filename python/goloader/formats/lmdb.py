@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._lmdb import Tree
+from ..storage.lmdb import Tree
 from .records import Read, Records, Spans
 
 

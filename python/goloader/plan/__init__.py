@@ -3,24 +3,15 @@
     planner.py   plans of loaders; neutral.py, of what needs no torch
     explain.py   what runs where, and why: refusal.py, reasons.py; listing.py, line by line
 
-    datasets/    where samples are; rows.py, paths.py and structure.py say what they are
-    streams.py   pipelines of shards, for pipeline.py
+    datasets/    where samples are; rows.py, paths.py and structure.py say what they are, row_layouts.py how rows lie
+                 in a batch
+    transforms/  what is done to images
+    collates/    how samples become batches
     samplers.py  batches of indices
+    streams.py   pipelines of shards, for pipeline.py
 
-    transforms.py  torchvision's transforms; augments.py, sizes.py and erasing.py lower some, targets.py those of masks
-    lowered.py     what they become: steps, and tables.py's look-up table
-
-    collate.py     how batches are put together: collation.py, as torch or goloader.collate does
-    own_collate/   a collate_fn that was compiled; known ones are in fast_collate.py and token_collate.py
-    finish.py      one that goes on with default_collate's batch; mixing.py, to MixUp and CutMix
-    called.py      one that is called as it is; harmless.py says what it may use
-    row_layouts.py  how rows lie in a batch
-
-    bytecode/    from bytecode to expressions
-    look.py      looks at users' objects and runs none of their code
-    ending.py    whether their code ends that is run ahead
-    originals.py  whether a library's code is its own; calls.py, all that it calls, kept on disk by kept_calls.py
-    watch.py     what was found, for as long as all stands that it went by
+    bytecode/    users' code, read as expressions
+    trust/       what of users' objects and libraries' code may be relied on
     needs.py     what installed libraries have to do (goloader.selfcheck)
 
 Importing this package imports neither torch nor torchvision; `goloader.plan.samplers` (index_batches) needs torch.
@@ -41,19 +32,19 @@ from numpy.typing import NDArray
 from .. import transforms as T
 from ..seek_index import SeekIndex
 from .explain import Explanation, Row
-from .lowered import VERSION, Lowered
 from .needs import Rules, decoders, max_pixels
 from .paths import Files
 from .refusal import Refusal
 from .row_layouts import STACKED
 from .rows import Field, Pixels
+from .transforms.lowered import VERSION, Lowered
 
 if TYPE_CHECKING:
-    from .called import Called
-    from .collation import After, Collation
+    from .collates.called import Called
+    from .collates.collation import After, Collation
+    from .collates.own import OwnCollate
     from .datasets import Samples
     from .datasets.script import ScriptPart
-    from .own_collate import OwnCollate
     from .pipeline import Pipeline
 
 __all__ = [

@@ -13,10 +13,10 @@ from typing import Any
 from torch.utils.data import ConcatDataset, StackDataset, Subset
 
 from .bytecode import Attribute, Display, Expression, Mapping, Name, parts_of
-from .datasets.own import OwnCode, is_of_library
+from .datasets.own.code import OwnCode, is_of_library
 from .explain import Explanation
-from .look import in_class
 from .refusal import RefusalError
+from .trust.look import in_class
 
 _PLACE = re.compile(r"([^\s()/]+\.py):(\d+)")
 _SOURCE_MAX, _NOTE_MAX = 72, 100

@@ -9,8 +9,8 @@ from typing import Any
 from ..adapters import pillow
 from ..selfcheck import differing, holds, value
 from ..transforms import Geometry
-from .lowered import Lowered
 from .refusal import Refusal, RefusalError, TransformRefusal
+from .transforms.lowered import Lowered
 
 DECODERS = ("pillow.decode.jpeg", "pillow.decode.png")
 # Formats whose files go to Pillow where it decodes them otherwise, by Pillow's names for them.

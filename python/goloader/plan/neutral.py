@@ -18,11 +18,11 @@ from ..arrays.mapped import file_of
 from ..seek_index import SeekIndex
 from . import Plan
 from .explain import Row, number_of
-from .lowered import Lowered, lower_neutral
 from .needs import DECODERS, RESIZES, Rules, check_pillow_plugins, require, rules, steps_of
 from .paths import Files
 from .refusal import Refusal, RefusalError
 from .rows import DIMENSIONS_MAX, Array, Field, View
+from .transforms.lowered import Lowered, lower_neutral
 
 
 def make_folder(

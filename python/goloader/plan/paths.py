@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from .._stores import SCHEMES
+from ..storage.stores import SCHEMES
 from .needs import decoders
 from .refusal import SourceRefusal
 
 if TYPE_CHECKING:
-    from .._cache import Cache
+    from ..storage.cache import Cache
 
 # torchvision.datasets.folder.IMG_EXTENSIONS
 IMG_EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
@@ -92,7 +92,7 @@ class Object(str):
 
     def read(self) -> builtins.bytes:
         """Its bytes. Raises FileNotFoundError, PermissionError, else OSError."""
-        from .._remote import fetch
+        from ..storage.remote import fetch
 
         return fetch(_versioned(self, self.version), cache=self.cache)
 
@@ -132,7 +132,7 @@ class Member(str):
         """Its bytes. Raises OSError where the archive cannot be read, ends before, or is of another version."""
         if self.version is None and self.cache is None:
             return read_at(self.archive, self.offset, self.bytes, f"{self}, ")
-        from .._remote import fetch
+        from ..storage.remote import fetch
 
         return fetch(_versioned(self.archive, self.version), self.offset, self.bytes, self.cache)
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..adapters.torch import worker_info
-from .lowered import Lowered
 from .paths import is_url
+from .transforms.lowered import Lowered
 
 # Of so many shards it is looked at how large they are, and so many files are remembered at most.
 _SHARDS_LOOKED_AT, _FILES_MAX = 4096, 1 << 24

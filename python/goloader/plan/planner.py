@@ -15,22 +15,24 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 
 from ..seek_index import SeekIndex
-from . import Plan, collate, datasets, look, samplers
-from .called import Called
-from .collation import leaves_texts
+from . import Plan, datasets, samplers
+from .collates import choice
+from .collates.called import Called
+from .collates.collation import leaves_texts
+from .collates.own import OwnCollate
+from .collates.tokens import TokenCollate
 from .explain import Explanation, Row, number_of
-from .lowered import Lowered
 from .needs import DECODERS, check_pillow_plugins, require, rules
 from .neutral import common_size, rules_of, seek_rows, source_row, transform_rows
-from .own_collate import OwnCollate
 from .paths import Files
 from .refusal import Refusal, RefusalError, SourceRefusal, granted
 from .rows import FIELDS_MAX
 from .structure import collator, leaves, renumbered
-from .token_collate import TokenCollate
+from .transforms.lowered import Lowered
+from .trust import look
 
 if TYPE_CHECKING:
-    from .collation import After, Collation
+    from .collates.collation import After, Collation
     from .datasets import Arrays, Images, Samples, Scripts
     from .pipeline import Pipeline
 
@@ -92,7 +94,7 @@ def loads_the_same(plan: Plan, loader: Any) -> bool:
         plan.samples is not None
         and plan.samples.unchanged(loader.dataset)
         and (plan.rules is None or check_pillow_plugins() is None)
-        and collate.of(loader) == plan.collation
+        and choice.of(loader) == plan.collation
     )
 
 
@@ -126,7 +128,7 @@ def _make_stream(loader: Any) -> Plan:
         raise RefusalError(
             "loader", type(loader).__name__, "it runs inside a worker process of another loader", "IN_WORKER"
         )
-    collation = collate.of(loader)
+    collation = choice.of(loader)
     if isinstance(collation, Refusal):
         return granted(collation)
     if not collation.plain or collation.after is not None:
@@ -204,7 +206,7 @@ def _make_tensors(loader: Any, samples: Arrays, collation: Collation | OwnCollat
     except RefusalError as refused:
         if not collation.own or refused.refusal.code != "COLLATE_OWN":
             raise
-        collation = collate.calling(loader, refused.refusal)
+        collation = choice.calling(loader, refused.refusal)
     if isinstance(collation, Called):
         samples.check_apart(collation.why, sent=sent, changes=collation.changes)
         begun = time.thread_time()
@@ -279,7 +281,7 @@ def _make_images(loader: Any, samples: Images, collation: Collation | OwnCollate
         try:
             put = _put_images(samples, collation, targets)
         except RefusalError as refused:
-            collation = collate.finishing(loader, refused.refusal)
+            collation = choice.finishing(loader, refused.refusal)
     return Plan(
         kind=_KINDS[samples.in_memory, bool(targets)],
         length=samples.length,
@@ -339,7 +341,7 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
             put = collation.lay((), samples.structure, samples.first(), listed=samples.listed_fields)[1]
             samples.listed = True
         except RefusalError as refused:
-            collation = collate.calling(loader, refused.refusal)
+            collation = choice.calling(loader, refused.refusal)
     if isinstance(collation, Called):
         samples.check_apart(collation.why, sent=loader.num_workers > 0, changes=collation.changes)
         put = collation.put(samples.samples, sent=loader.num_workers > 0)
@@ -453,7 +455,7 @@ def _check_loader(loader: Any) -> Collation | OwnCollate | Called | Refusal:
         return Refusal(
             "loader", type(loader).__qualname__, "it runs inside a worker process of another loader", "IN_WORKER"
         )
-    return collate.of(loader)
+    return choice.of(loader)
 
 
 def _forks(loader: Any) -> bool:

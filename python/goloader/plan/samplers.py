@@ -30,8 +30,8 @@ from torch.utils.data import (
 
 from ..samplers import BalancedSampler, MixtureSampler, NumberedSampler, WeightedSampler
 from ..state import samplers as stateful
-from .look import is_a, name_of
-from .originals import is_original
+from .trust.look import is_a, name_of
+from .trust.originals import is_original
 
 Indices = NDArray[np.int64]
 

@@ -20,13 +20,13 @@ from typing import Any
 
 from .. import webdataset as own
 from ..adapters.torch import worker_info
-from .harmless import REACHING, codes_of
-from .look import name_of
-from .lowered import Lowered
-from .originals import is_original
 from .paths import is_url
 from .pipeline import Column, Draws, Image, Pipeline, Stage
 from .refusal import RefusalError, granted
+from .transforms.lowered import Lowered
+from .trust.harmless import REACHING, codes_of
+from .trust.look import name_of
+from .trust.originals import is_original
 
 # Files that are decoded without the library's help, by the last part of their suffix.
 _NUMBERS = frozenset(("cls", "cls2", "index", "inx", "id"))
@@ -557,7 +557,7 @@ def _lowered(element: Element) -> Lowered:
     """What becomes of an image."""
     import torchvision.transforms as T
 
-    from . import transforms
+    from .transforms import torchvision as transforms
 
     functions = list(element.functions)
     if element.decoded in ("torchrgb", "torch"):

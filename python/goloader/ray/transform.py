@@ -15,7 +15,7 @@ from ..adapters.ray import execution
 from ..adapters.torch import exp
 from ..plan import Explanation, Plan, Refusal, Row
 from ..plan.neutral import make_places
-from ..plan.transforms import lower
+from ..plan.transforms.torchvision import lower
 from ..state import generators, seeded
 from .columns import PLACE, Images, RowError, images_of, to_arrow
 from .engine import ROWS_MAX, Engine

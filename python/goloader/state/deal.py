@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from torch.utils.data import DistributedSampler, RandomSampler, SequentialSampler
 
-from ..plan.look import is_a
 from ..plan.samplers import Indices
+from ..plan.trust.look import is_a
 from ..samplers import NumberedSampler
 from . import generators
 from .samplers import RandomSampler as StatefulRandomSampler

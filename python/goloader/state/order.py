@@ -34,8 +34,8 @@ from torch.utils.data.dataloader import _InfiniteConstantSampler
 from .._errors import StateError
 from ..on_error import LEFT_OUT, Known
 from ..plan import samplers
-from ..plan.look import attribute, in_class, is_a
-from ..plan.originals import is_original
+from ..plan.trust.look import attribute, in_class, is_a
+from ..plan.trust.originals import is_original
 from ..samplers import BalancedSampler, MixtureSampler, NumberedSampler, WeightedSampler
 from . import deal, generators
 from .protocol import has_state, restore, saved

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol, TypeGuard
 
-from ..plan.look import has
+from ..plan.trust.look import has
 
 REPLAYED = (
     "Neither dataset nor iter(dataset) defines state_dict/load_state_dict, so the first %d batches of the dataset are "

@@ -11,7 +11,7 @@ from .._errors import StateError
 from ..adapters.torch import DatasetKind
 from ..plan import samplers
 from ..plan.explain import number_of
-from ..plan.look import attribute, has
+from ..plan.trust.look import attribute, has
 from . import deal, ledger
 from .ledger import Record, read, unbegun
 from .order import batch_size_of, between, name_of, ranks_of, sampler_of, set_epoch

@@ -29,8 +29,8 @@ from torch.utils import data
 import goloader
 from goloader.doors.recipe import door, hooks
 from goloader.doors.same import difference
-from goloader.plan.datasets import kept
-from goloader.plan.own_collate import compiler
+from goloader.plan.collates.own import compiler
+from goloader.plan.datasets.own import kept
 from tests_py.pages import require_part
 
 _MODULES = (of_arrays, of_tables, of_texts, of_sounds, of_series, of_graphs, of_batches)

@@ -1,4 +1,4 @@
-"""Runs what a collate_fn does after default_collate (plan/finish.py), as torch's worker processes would.
+"""Runs what a collate_fn does after default_collate (plan/collates/finish.py), as torch's worker processes would.
 
 It runs in the main process when a batch is handed out, with the random state that the batch's samples left in its
 worker's generators, and with that worker's get_worker_info().
@@ -14,7 +14,7 @@ import torch
 
 from ..._core import Run
 from ...adapters.torch import within_worker, worker
-from ...plan.collation import After
+from ...plan.collates.collation import After
 from ...state.generators import PROCESS, capture, of_worker, put, same, untouched
 
 

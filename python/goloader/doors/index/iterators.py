@@ -24,8 +24,8 @@ from ..._errors import BadSamplesError, StackError, StateError, UnmadeError
 from ...adapters.torch import ExceptionWrapper, exp
 from ...on_error import LEFT_OUT, Failure, counts, limited
 from ...plan import Plan, Refusal
-from ...plan.called import Called
-from ...plan.collation import as_sent
+from ...plan.collates.called import Called
+from ...plan.collates.collation import as_sent
 from ...plan.datasets import Arrays, Images, Scripts, fails_ahead
 from ...plan.samplers import Foreign
 from ...state import book

@@ -26,9 +26,9 @@ from ..._beside import Beside
 from ...adapters.torch import DatasetKind
 from ...on_error import OnError
 from ...plan import Refusal, samplers
-from ...plan.datasets import connector
-from ...plan.look import is_a, name_of
+from ...plan.datasets.known import s3torchconnector
 from ...plan.paths import Files
+from ...plan.trust.look import is_a, name_of
 from ...state import book
 from ...state.protocol import has_state
 from .. import sandbox
@@ -174,7 +174,7 @@ def in_store(dataset: Any) -> bool:
     while type(dataset) is Subset:
         dataset = dataset.dataset
     files = getattr(dataset, "__dict__", {}).get("samples")
-    return (type(files) is Files and files.remote) or connector.is_dataset(dataset)
+    return (type(files) is Files and files.remote) or s3torchconnector.is_dataset(dataset)
 
 
 class Epoch:

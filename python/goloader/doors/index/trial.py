@@ -27,9 +27,9 @@ from ... import _told
 from ..._core import Core
 from ..._native import own_library
 from ...plan import Plan, Refusal
-from ...plan.collation import as_in_worker
+from ...plan.collates.collation import as_in_worker
 from ...plan.datasets import Scripts
-from ...plan.look import name_of
+from ...plan.trust.look import name_of
 from ...selfcheck import libraries, memory
 from ...state.generators import Processes
 from .. import sandbox

@@ -16,26 +16,11 @@ stand-in into the real image or tensor, at torch's speed.
     switch.py    whether this thread records
     hooks/       the functions behind which stand-ins are made, one library a file, by version
     as_user.py   calls of a library's functions that look as if the user's code had made them
-    header.py    size and mode of a file
-    other_headers.py   the same of formats beside JPEG and PNG
-    opencv.py    the same as OpenCV reads them
-    archive.py   members of a tar archive, read with little Python
-    sound.py     whether a JPEG file decodes without an error
+    files/       what files say of themselves: size, mode, whether they are whole
     guarded.py   whether code stands in a try, where a file has to be decoded at once
     recipe.py    what was done to an image: Pillow's calls and the core's steps
-    image.py     the stand-in for a PIL image
-    tail.py      from an image's bytes to numbers, and what is done to these: a table of 256 entries a channel
-    layout.py    how an array or tensor lies in memory: views
-    patch.py     rectangles of an image with a table of their own
-    mask.py      masks that are laid on images
-    value.py     a block of memory that nobody has made yet, and what views of it show
-    canvas.py    images with a border, and blocks that a collate_fn copies images of several sizes into
-    call.py      calls with stand-ins among the arguments: how they reach our functions, and are recorded
-    constant.py  other arguments of what is done to it
-    tensor.py    the stand-in for a tensor
-    array.py     the stand-in for an array
+    stand_ins/   what code gets in place of images, arrays and tensors
     chains.py    containers of transforms, of which the core draws what they do to a stand-in
-    escape.py    real arrays in the place of stand-ins that outlive their batch
     session.py   one batch while it is recorded
     wire.py      a batch of recipes as bytes
     native.py    the core, carrying them out

@@ -14,7 +14,7 @@ import torch
 from torch.utils.data._utils import pin_memory
 
 from ...plan.refusal import Refusal
-from .layout import Layout
+from .stand_ins.layout import Layout
 
 if TYPE_CHECKING:
     from .record import Made

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
-from ...plan.originals import exchanged
+from ...plan.trust.originals import exchanged
 
 # What the function is called, in tracebacks, that as_user puts between the user's code and a library's.
 AS_USER = "as_user"

@@ -17,17 +17,17 @@ from ..._core import Augmentation, Drawn
 from ..._errors import CoreError
 from ..._native import Library
 from ..._steps import are_moves
-from ...plan.calls import calls_of
 from ...plan.refusal import RefusalError
-from ...plan.transforms import Run, Tail, check_defaults, runs
-from ...plan.watch import State
+from ...plan.transforms.torchvision import Run, Tail, check_defaults, runs
+from ...plan.trust.calls import calls_of
+from ...plan.trust.watch import State
 from ...state.generators import Twin
 from . import switch
-from .image import StandInImage, derive, gives_its_like, is_plain, is_sure, recipe_of
 from .recipe import Size
 from .session import Session
-from .tensor import made_of
-from .value import of_image
+from .stand_ins.image import StandInImage, derive, gives_its_like, is_plain, is_sure, recipe_of
+from .stand_ins.tensor import made_of
+from .stand_ins.value import of_image
 
 __all__ = ["Chain", "call"]
 

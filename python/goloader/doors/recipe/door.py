@@ -125,7 +125,7 @@ def fetcher(loader: DataLoader[Any], inner: Any, pinned: bool) -> Any:
     """
     known = record(loader)
     if known.left is not None:
-        from .escape import settle
+        from .stand_ins.escape import settle
 
         settle(known)  # another iterator's
     if not known.on or refusal(loader, ahead=True) is not None:

@@ -15,17 +15,17 @@ from torch.utils.data import IterableDataset
 
 from ...state.generators import PROCESS, capture, put
 from . import hooks, trial
-from .array import StandInArray
-from .escape import give_arrays, in_sight, make_real, reached, settle, without_stand_ins
 from .first import begin_trial
-from .image import StandInImage, is_made, prepare
-from .image import become_real as image_becomes_real
 from .native import CoreNative
 from .record import KEPT, Made, Record, places
 from .session import Native, Session, TroubleError
+from .stand_ins.array import StandInArray
+from .stand_ins.escape import give_arrays, in_sight, make_real, reached, settle, without_stand_ins
+from .stand_ins.image import StandInImage, is_made, prepare
+from .stand_ins.image import become_real as image_becomes_real
+from .stand_ins.tensor import StandInTensor, replace
+from .stand_ins.value import Memory, Value, become_real_together
 from .switch import off, recording
-from .tensor import StandInTensor, replace
-from .value import Memory, Value, become_real_together
 from .workshop import Workshop
 
 __all__ = ["Fetcher", "finish"]

@@ -16,9 +16,9 @@ from enum import Enum
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...plan.look import name_of, own
-from ...plan.originals import module_of
 from ...plan.refusal import Refusal
+from ...plan.trust.look import name_of, own
+from ...plan.trust.originals import module_of
 from ...selfcheck import libraries, memory
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 
 from ...plan import neutral
-from ...plan.originals import is_original
 from ...plan.refusal import Refusal
+from ...plan.trust.originals import is_original
 from . import hooks
 
 

@@ -19,9 +19,9 @@ from ...plan import Refusal
 from ...plan.neutral import make_recipes
 from .. import lent
 from . import switch
-from .opencv import OpenCVSource
+from .files.opencv import OpenCVSource
 from .session import Native, TroubleError
-from .value import Value
+from .stand_ins.value import Value
 from .wire import FIELDS_MAX, encode, fields_of, source_of
 
 

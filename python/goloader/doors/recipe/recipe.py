@@ -20,8 +20,8 @@ from PIL import Image
 
 from ... import _steps
 from . import switch
+from .files.sound import is_sound
 from .session import TroubleError
-from .sound import is_sound
 
 STEPS_MAX = 16  # each may be a pass, and core/op takes as many
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ..._native import Library
     from .chains import Chain
-    from .value import Value
+    from .stand_ins.value import Value
 
 __all__ = ["Native", "Session", "TroubleError", "user_line"]
 

@@ -13,8 +13,8 @@ import torch
 
 from . import switch
 from .arrival import Arrival, Letter, empty
-from .layout import Layout
-from .value import Memory
+from .stand_ins.layout import Layout
+from .stand_ins.value import Memory
 from .wire import FIELDS_MAX, encode
 
 

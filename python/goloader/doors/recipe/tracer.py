@@ -9,14 +9,14 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from . import switch
-from .array import StandInArray
 from .arrival import Finish, Letter
-from .escape import make_real
 from .fetch import Fetcher
 from .native import WorkerNative
 from .record import Made
 from .session import Native, Session
 from .shipment import Recipes, Shipment
+from .stand_ins.array import StandInArray
+from .stand_ins.escape import make_real
 
 if TYPE_CHECKING:
     from .worker import TracingWorker

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import torch
 
 from ... import _steps
-from .opencv import IMREAD_COLOR_RGB, OpenCVSource
+from .files.opencv import IMREAD_COLOR_RGB, OpenCVSource
 from .recipe import OPENCV, TORCHVISION, Source
-from .tail import Tail
-from .value import Value
+from .stand_ins.tail import Tail
+from .stand_ins.value import Value
 
 FIELDS_MAX = 64  # GL_FIELDS_MAX
 

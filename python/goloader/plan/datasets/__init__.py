@@ -1,29 +1,13 @@
 """Turns datasets into sources: `lower(dataset)` says where samples are, and which sample an index means.
 
-    samples.py  the result: Images (files and labels) or Arrays (rows of arrays)
+    samples.py  the result: Images (files and labels) or Arrays (rows of arrays); beside.py, fields that Python makes,
+                cuts.py, fields of the same rows
     tree.py     torch's Subset, ConcatDataset and StackDataset over the leaves below
-    files.py    torchvision's ImageFolder
-    tensors.py  torch's TensorDataset
-    arrays.py   goloader's ArrayDataset
-    tokens.py   goloader's TokenDataset
-    hugging_face.py  Hugging Face's datasets.Dataset
-    own.py      the user's own classes, and torchvision's others, read from bytecode
-    computed/   those that make samples of arrays; bases.py what they take items of, sequences.py lists of arrays,
-                ahead.py what is worked out for each index, array_files.py files that have an array each, sounds.py what
-                reads WAV files; program.py what is made of the items, arithmetic.py how, functions.py by which
-                functions, reductions.py in which order they are added, and integers.py which items they are
-    fetched.py  objects of remote stores that code fetches by libraries, and clients.py by whom
-    connector.py  s3torchconnector's datasets and clients
-    databases.py  environments of LMDB, and which values of them code takes
-    stores.py   arrays of h5py and zarr that code takes items of, and what else it opens
-    vectors.py  values that are arrays or tensors
-    standing.py  what code was found to mean, and sources.py what values were made of, for as long as that stands
-    known.py    classes of torchvision.datasets that are left to Python; cuts.py, parts of the same rows
-    script/     those that open several images, draw or branch, as a script of the core
-    kept.py     those whose samples their own code makes, each once; pure.py functions that are called as they are
-    opened.py   those that open an image file, or take an image out of an array (pictures.py), and transform it;
-                images.py says by which calls, columns.py, frames.py and folders.py work out its paths and labels,
-                made.py what tensors are made of these, beside.py has them, masks.py looks at targets that are images
+    known/      classes of libraries, and goloader's own
+    own/        classes of the user's own, which read files by the functions in
+    reads/      and are compiled by
+    computed/   if they make samples of arrays, or by
+    script/     if they make samples of images, draw or branch
 
 A dataset is known by its class. A subclass is taken only if it changes nothing that is done for an index. A user's own
 class is taken if its bytecode allows it.
@@ -39,19 +23,20 @@ from torch.utils.data import Subset, TensorDataset
 
 from ...arrays import ArrayDataset, TokenDataset
 from ..bytecode import UnreadableError
-from ..collation import Lists
-from ..look import is_a
+from ..collates.collation import Lists
 from ..refusal import Refusal, RefusalError, SourceRefusal, granted
-from . import array_readers, arrays, connector, files, hugging_face, masks, tokens
+from ..trust.look import is_a
 from .computed import Computed, in_lists
-from .kept import Kept
-from .known import why_not
-from .opened import OpenedFiles, opens_images
-from .own import ListItems, OwnCode, refusal
-from .pictures import PixelPairPart, PixelPart
+from .known import arrays, hugging_face, image_folders, masks, s3torchconnector, tokens
+from .known.left_to_python import why_not
+from .known.pictures import PixelPairPart, PixelPart
+from .known.tensors import Tensors
+from .own.code import ListItems, OwnCode, refusal
+from .own.kept import Kept
+from .own.opened import OpenedFiles, opens_images
+from .reads import array_readers
 from .samples import IN_LISTS, Arrays, Images, PairPart, Part, Samples
 from .script import ScriptCode, Scripted, ScriptPart, Scripts
-from .tensors import Tensors
 from .tree import Leaves, Node, name_of, node
 
 __all__ = ["IN_LISTS", "Arrays", "Images", "Part", "PixelPart", "Samples", "Scripts", "fails_ahead", "lower"]
@@ -122,9 +107,9 @@ def _leaf(dataset: Any, *, lists: bool, rows: Lists) -> Node:
     wrapped = masks.wrapped(dataset)
     if wrapped is not None:
         return OpenedFiles(OwnCode(wrapped), dataset)
-    if files.is_folder(dataset):
+    if image_folders.is_folder(dataset):
         try:
-            return files.ImageFiles(dataset)
+            return image_folders.ImageFiles(dataset)
         except RefusalError:
             # Its class is known, but something in it is the user's own: the code may say what.
             try:
@@ -135,9 +120,9 @@ def _leaf(dataset: Any, *, lists: bool, rows: Lists) -> Node:
             raise
     if type(dataset) in (list, tuple):
         return _computed(ListItems(dataset), lists=lists, rows=rows)
-    if connector.is_dataset(dataset):
+    if s3torchconnector.is_dataset(dataset):
         try:
-            connector.list_objects(dataset)
+            s3torchconnector.list_objects(dataset)
         except UnreadableError as error:
             raise refusal(dataset, str(error)) from None
     left = why_not(dataset)

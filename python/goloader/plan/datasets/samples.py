@@ -12,16 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 from torch.utils.data import default_collate
 
-from ..collation import is_channels_last
-from ..lowered import Lowered
+from ..collates.collation import is_channels_last
 from ..paths import Files
 from ..refusal import Refusal, granted
 from ..rows import Array, Field, Owner, Pixels, View
 from ..structure import in_tuples
+from ..transforms.lowered import Lowered
 from .beside import Beside
 from .cuts import Cut
-from .kept import Pools
-from .pictures import PixelPart
+from .known.pictures import PixelPart
+from .own.kept import Pools
 from .tree import NOWHERE, Column, Indices, Node
 
 _greatest = np.maximum.reduce  # ndarray.max() calls it by way of Python

@@ -22,13 +22,13 @@ from torch.utils.data import ConcatDataset, Subset
 from torch.utils.data.dataset import StackDataset
 
 from ...arrays.mapped import is_shared
-from .. import look
-from ..calls import check_calls
-from ..look import has, in_class, is_a
-from ..originals import as_shipped, is_original
 from ..refusal import SourceRefusal
 from ..structure import Structure, count, shifted
-from .standing import Classes
+from ..trust import look
+from ..trust.calls import check_calls
+from ..trust.look import has, in_class, is_a
+from ..trust.originals import as_shipped, is_original
+from .own.standing import Classes
 
 Indices = NDArray[np.int64]
 

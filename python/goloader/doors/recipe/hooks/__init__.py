@@ -18,8 +18,8 @@ from importlib import import_module
 from types import ModuleType
 
 from ....adapters.python import Standing
-from ....plan.calls import Calls, calls_of_all
 from ....plan.refusal import Refusal
+from ....plan.trust.calls import Calls, calls_of_all
 from .. import switch
 from ..opens import OPENERS
 from .front import Front, Fronts

@@ -14,7 +14,7 @@ from albucore import functions
 
 from .... import _steps
 from .. import switch
-from ..array import StandInArray, record_function, record_pixels
+from ..stand_ins.array import StandInArray, record_function, record_pixels
 from .swap import Hook, recorder
 
 # Functions of bytes by a table; where among their arguments it stands that they write into the first one, and whether

@@ -14,8 +14,8 @@ from albucore.functions import add_constant
 from albumentations.augmentations.pixel import functional
 
 from .... import _steps
-from .. import opencv
-from ..array import Picture, StandInArray, record_call
+from ..files import opencv
+from ..stand_ins.array import Picture, StandInArray, record_call
 from .albucore import by_table
 from .swap import Hook, recorder
 

@@ -11,7 +11,7 @@ import torch
 from .... import _steps
 from ....adapters.torch import convolves_plainly
 from .. import switch
-from ..image import StandInImage, derive, is_plain
+from ..stand_ins.image import StandInImage, derive, is_plain
 from .swap import recorder
 
 

@@ -12,7 +12,7 @@ from operator import is_
 from types import BuiltinFunctionType, MethodDescriptorType, ModuleType
 from typing import Any
 
-from ....plan.originals import exchanged
+from ....plan.trust.originals import exchanged
 from .swap import LeftAloneError
 
 # A function -> what stands in front of it.

@@ -8,7 +8,7 @@ import numpy as np
 from imageio.plugins.pillow import PillowPlugin
 
 from .. import switch
-from ..image import StandInImage
+from ..stand_ins.image import StandInImage
 from .swap import Hook
 
 _FORMATS = ("JPEG", "PNG")

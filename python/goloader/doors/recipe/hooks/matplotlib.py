@@ -8,7 +8,8 @@ from typing import Any
 
 import matplotlib.image
 
-from .. import header, switch
+from .. import switch
+from ..files import header
 from .swap import Hook
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from .. import switch
-from ..array import StandInArray, become_real, of_stand_in, record_function
-from ..call import attempt
-from ..image import StandInImage
+from ..stand_ins.array import StandInArray, become_real, of_stand_in, record_function
+from ..stand_ins.call import attempt
+from ..stand_ins.image import StandInImage
 from .front import Make
 
 

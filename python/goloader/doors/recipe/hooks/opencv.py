@@ -17,8 +17,9 @@ import numpy as np
 from PIL import Image
 
 from .... import _pillow_steps, _steps
-from .. import opencv, switch
-from ..array import Picture, StandInArray, made_real, of_pixels, record_call, record_function, record_pixels
+from .. import switch
+from ..files import opencv
+from ..stand_ins.array import Picture, StandInArray, made_real, of_pixels, record_call, record_function, record_pixels
 from .front import Make
 
 _SIDE_MAX = 1 << 20

@@ -12,12 +12,13 @@ import numpy as np
 from PIL import Image, ImageEnhance, ImageFile, ImageOps
 
 from .... import _steps
-from .. import header, switch
-from ..array import StandInArray, pixels_of
-from ..array import become_real as array_becomes_real
-from ..image import StandInImage, become_real, decoded, derive, is_movable, is_plain, opened, stand_in
+from .. import switch
+from ..files import header
 from ..recipe import Source
 from ..record import OPENED
+from ..stand_ins.array import StandInArray, pixels_of
+from ..stand_ins.array import become_real as array_becomes_real
+from ..stand_ins.image import StandInImage, become_real, decoded, derive, is_movable, is_plain, opened, stand_in
 from .swap import Hook, recorder
 
 _ORIENTATION = 0x0112

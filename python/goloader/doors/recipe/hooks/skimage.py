@@ -9,7 +9,7 @@ from imageio.v3 import imread
 from skimage.io._plugins import imageio_plugin
 
 from .. import switch
-from ..array import StandInArray
+from ..stand_ins.array import StandInArray
 from .swap import Hook
 
 

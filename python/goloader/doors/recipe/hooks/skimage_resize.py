@@ -10,7 +10,7 @@ from skimage.transform import _warps
 from .... import _steps
 from ....adapters.scipy import smoothing
 from .. import switch
-from ..array import StandInArray, made_real, record_zoom
+from ..stand_ins.array import StandInArray, made_real, record_zoom
 from .swap import Hook
 
 _SIDE_MAX = 1 << 20

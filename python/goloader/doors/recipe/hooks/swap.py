@@ -8,8 +8,8 @@ from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
-from ....plan.calls import Calls, calls_of
-from ....plan.originals import exchanged, unwrapped
+from ....plan.trust.calls import Calls, calls_of
+from ....plan.trust.originals import exchanged, unwrapped
 from .. import switch
 from ..as_user import as_user
 

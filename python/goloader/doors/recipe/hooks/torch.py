@@ -11,12 +11,12 @@ import numpy as np
 import torch
 from torch.utils.data._utils import collate
 
-from ..array import StandInArray, become_real, record_function, to_tensor
 from ..as_user import as_user
-from ..call import attempt
+from ..stand_ins.array import StandInArray, become_real, record_function, to_tensor
+from ..stand_ins.call import attempt
+from ..stand_ins.tensor import StandInTensor, canvas
+from ..stand_ins.tensor import become_real as tensor_becomes_real
 from ..switch import current
-from ..tensor import StandInTensor, canvas
-from ..tensor import become_real as tensor_becomes_real
 from .front import Make
 from .swap import Hook, recorder
 

@@ -23,12 +23,12 @@ from torchvision.transforms import (
 )
 
 from .... import _steps
-from ....plan.transforms import known_classes
+from ....plan.transforms.torchvision import known_classes
 from .. import chains, switch
-from ..image import StandInImage, become_real, derive, is_movable, is_plain, recipe_of
 from ..recipe import ONE_CHANNEL
-from ..tensor import StandInTensor, made_of, record_function
-from ..value import of_image
+from ..stand_ins.image import StandInImage, become_real, derive, is_movable, is_plain, recipe_of
+from ..stand_ins.tensor import StandInTensor, made_of, record_function
+from ..stand_ins.value import of_image
 from . import blur
 from .pillow import from_array, record_border
 from .swap import Hook, recorder

@@ -23,17 +23,18 @@ from torchvision.transforms.v2.functional import _misc as functional_misc
 from torchvision.tv_tensors import _torch_function_helpers as returned
 
 from .... import _steps
-from ....plan.datasets.readers import as_tensor
-from ....plan.transforms import known_classes
-from .. import chains, header, recipe, switch
-from ..array import StandInArray
-from ..image import StandInImage, derive, is_plain
-from ..layout import Layout
-from ..other_headers import Header
+from ....plan.datasets.reads.readers import as_tensor
+from ....plan.transforms.torchvision import known_classes
+from .. import chains, recipe, switch
+from ..files import header
+from ..files.other_headers import Header
 from ..recipe import STEPS_MAX, Recipe, Source
 from ..session import TroubleError
-from ..tensor import CLASSES, StandInTensor, become_real, bytes_of, made_of, over
-from ..value import of_image
+from ..stand_ins.array import StandInArray
+from ..stand_ins.image import StandInImage, derive, is_plain
+from ..stand_ins.layout import Layout
+from ..stand_ins.tensor import CLASSES, StandInTensor, become_real, bytes_of, made_of, over
+from ..stand_ins.value import of_image
 from . import blur
 from .swap import Hook, recorder
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from .. import switch
-from ..archive import Archive
+from ..files.archive import Archive
 from .swap import Hook
 
 

@@ -13,9 +13,9 @@ from ...bytecode import (
     UnreadableError,
 )
 from ...rows import Array
-from ..ahead import Ahead
-from ..bases import Base
-from ..integers import Integers
+from ..own.ahead import Ahead
+from ..own.bases import Base
+from ..own.integers import Integers
 from ..tree import Indices
 
 

@@ -39,27 +39,21 @@ from ...bytecode import (
     UnreadableError,
 )
 from ...rows import DIMENSIONS_MAX
-from ..ahead import Ahead, ArraysAhead, Laid, NumbersAhead, RowsAhead, TextsAhead
-from ..arithmetic import (
-    OPERATORS,
-    Arithmetic,
-    Value,
-    dtype_of,
-    kind_of,
-)
-from ..array_files import FilesAhead, Within
-from ..array_readers import ArrayReader
-from ..array_readers import reader_of as array_reader_of
-from ..arrays import is_scattered
-from ..bases import Base, Numbers, like, why_not_collated
-from ..functions import converts, goes_item_by_item, makes_anew, method_of, rule_of
-from ..images import opened_path
-from ..integers import INDEX, Integers
-from ..program import INPUT, Items, Writer
-from ..putting import first_put, is_mask, put, put_chosen
-from ..sounds import Reader, how_read, reader_of
+from ..known.arrays import is_scattered
+from ..own.ahead import Ahead, ArraysAhead, Laid, NumbersAhead, RowsAhead, TextsAhead
+from ..own.bases import Base, Numbers, like, why_not_collated
+from ..own.integers import INDEX, Integers
+from ..reads.array_files import FilesAhead, Within
+from ..reads.array_readers import ArrayReader
+from ..reads.array_readers import reader_of as array_reader_of
+from ..reads.images import opened_path
+from ..reads.sounds import Reader, how_read, reader_of
 from ..tree import Indices
+from .arithmetic import OPERATORS, Arithmetic, Value, dtype_of, kind_of
+from .functions import converts, goes_item_by_item, makes_anew, method_of, rule_of
 from .inputs import Input, cut, flattened, windows
+from .program import INPUT, Items, Writer
+from .putting import first_put, is_mask, put, put_chosen
 
 if TYPE_CHECKING:
     from .node import Computed

@@ -23,20 +23,20 @@ from ...bytecode import (
     UnreadableError,
     Uses,
 )
-from ...collation import Lists
+from ...collates.collation import Lists
 from ...refusal import RefusalError
 from ...structure import Structure
-from ..ahead import Ahead, Laid, NumbersAhead, TextAhead, TextsAhead
-from ..arithmetic import Value, kind_of
-from ..array_files import FilesAhead, Sounds, WavAhead, Within
-from ..array_readers import ArrayReader
-from ..bases import Base, Records
-from ..integers import INDEX, Domain
-from ..own import ListItems, OwnCode
-from ..sequences import Listed
-from ..sources import check_settled
-from ..stores import Group, StoredArray
+from ..known.sequences import Listed
+from ..own.ahead import Ahead, Laid, NumbersAhead, TextAhead, TextsAhead
+from ..own.bases import Base, Records
+from ..own.code import ListItems, OwnCode
+from ..own.integers import INDEX, Domain
+from ..own.sources import check_settled
+from ..reads.array_files import FilesAhead, Sounds, WavAhead, Within
+from ..reads.array_readers import ArrayReader
+from ..reads.stores import Group, StoredArray
 from ..tree import NOWHERE, Column, Indices, Node, alike
+from .arithmetic import Value, kind_of
 from .leaf import Leaf, Record, are_numbers
 from .pieces import Piece, read_once
 

@@ -11,10 +11,10 @@ import torch
 from ...bytecode import (
     UnreadableError,
 )
-from ...collation import is_channels_last
+from ...collates.collation import is_channels_last
 from ...rows import Array, Program
 from ..cuts import Cut
-from ..tensors import NAMES
+from ..known.tensors import NAMES
 from .inputs import Input, windows
 from .leaf import Leaf
 

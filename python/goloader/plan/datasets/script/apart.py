@@ -54,15 +54,15 @@ from ...bytecode import (
     own_parts,
     parts_of,
 )
-from ...harmless import CHANGERS, FUNCTIONS, NAMES, PLAIN
-from ...look import is_a
-from ..columns import TensorItem
-from ..functions import makes_anew
-from ..own import OwnCode
-from ..pure import TEXT_NAMES
-from ..sources import FLOATS, INTS, TEXTS
-from .numbers import INDEX
-from .rows import row_of
+from ...trust.harmless import CHANGERS, FUNCTIONS, NAMES, PLAIN
+from ...trust.look import is_a
+from ..computed.functions import makes_anew
+from ..own.code import OwnCode
+from ..own.columns import TensorItem
+from ..own.pure import TEXT_NAMES
+from ..own.sources import FLOATS, INTS, TEXTS
+from .numbers.arithmetic import INDEX
+from .numbers.rows import row_of
 
 if TYPE_CHECKING:
     from .compiler import Compiler
@@ -472,7 +472,7 @@ class _Maker:
         return _same(value)
 
     def _argument(self, of: Expression) -> _Make:
-        """The same, whatever it is: the function was looked through with it (pure.py)."""
+        """The same, whatever it is: the function was looked through with it (../own/pure.py)."""
         try:
             return self.of(of)
         except UnreadableError:

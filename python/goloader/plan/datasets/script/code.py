@@ -45,16 +45,16 @@ from ...bytecode import (
     UnreadableError,
     parts_of,
 )
-from ...look import hiding, in_class, is_a
-from ...originals import is_original, module_of
-from ...watch import has_global_hooks, has_hooks
-from ..columns import Columns
-from ..images import converts_arrays, is_row, makes_image, reads_image
-from ..own import ERRORS, OwnCode, is_left, is_plain, length_of
-from ..pure import Pure
-from ..sounds import reader_of
+from ...trust.look import hiding, in_class, is_a
+from ...trust.originals import is_original, module_of
+from ...trust.watch import has_global_hooks, has_hooks
+from ..own.code import ERRORS, OwnCode, is_left, is_plain, length_of
+from ..own.columns import Columns
+from ..own.pure import Pure
+from ..reads.images import converts_arrays, is_row, makes_image, reads_image
+from ..reads.sounds import reader_of
 from ..tree import Indices
-from .arrays import ARITHMETIC
+from .images.arrays import ARITHMETIC
 
 
 class ScriptCode(OwnCode):
@@ -536,7 +536,7 @@ class ScriptCode(OwnCode):
 
     def _in_plain(self, module: Any, name: str) -> tuple[FunctionType, bool]:
         """What is read in place of a function of torchvision's."""
-        from . import plain  # torchvision is imported by those who use it
+        from .images import plain  # torchvision is imported by those who use it
 
         self.calls[module, name] = None
         self.needs[f"torchvision.{name}"] = None

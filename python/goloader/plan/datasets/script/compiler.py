@@ -2,7 +2,7 @@
 draws.
 
 What a sample gives is its images and, beside them, values that are worked out ahead for each index
-(datasets/columns.py), items of lists at a place that is drawn, and numbers.
+(datasets/own/columns.py), items of lists at a place that is drawn, and numbers.
 
 Whatever the code evaluates is accounted for as it is evaluated (_take), or the class is refused: it is an image or a
 number, which the script makes at that place, where it may fail; or a draw; or a value that is worked out ahead, used or
@@ -56,32 +56,33 @@ from ...bytecode import (
     Uses,
     parts_of,
 )
-from ...lowered import PASSES_MAX
 from ...rows import Field
 from ...structure import Structure
-from ...tables import Table
-from ..columns import Columns
-from ..functions import makes_anew
-from ..own import length_of
-from ..sources import check_settled
-from . import arrays, convolutions, numbers, patches, tables
-from .changing import change_all, change_either, held_of, store, taken_back
+from ...transforms.lowered import PASSES_MAX
+from ...transforms.tables import Table
+from ..computed.functions import makes_anew
+from ..own.code import length_of
+from ..own.columns import Columns
+from ..own.sources import check_settled
 from .code import ScriptCode
-from .crops import Crops
-from .drawing import draw
 from .giving import Given, reversed_of, structure_of, table_of
-from .images import METHODS
+from .images import arrays, convolutions, patches
+from .images.changing import change_all, change_either, held_of, store, taken_back
+from .images.looking import looked, looks_of
+from .images.making import picture_of
+from .images.memory import Memory
+from .images.picture import Picture, tail_of_both
+from .images.pil import METHODS
+from .images.stack import Stack
 from .instructions import flat, generators_of, registers_in, split
-from .looking import looked, looks_of
-from .making import picture_of
-from .memory import Memory
-from .numbers import INDEX, Number, Vector
+from .numbers import arithmetic, tables
+from .numbers.arithmetic import INDEX, Number, Vector
+from .numbers.drawing import draw
+from .numbers.reckoning import dimensions, dtypes, items_of, mode_compared, number_of
+from .numbers.rows import columns_of, row_of, tabled
+from .numbers.series import Series, series_of
 from .opening import Opened
-from .picture import Picture, tail_of_both
-from .reckoning import dimensions, dtypes, items_of, mode_compared, number_of
-from .rows import columns_of, row_of, tabled
-from .series import Series, series_of
-from .stack import Stack
+from .parts.crops import Crops
 
 _OF_PALETTES = (T.CenterCrop, T.RandomCrop, T.RandomHorizontalFlip, T.RandomVerticalFlip, T.Pad)
 
@@ -578,7 +579,7 @@ class Compiler:
     # Draws
 
     def let(self, value: Any, kind: str) -> Number:
-        register = self.register(numbers.register_of(kind))
+        register = self.register(arithmetic.register_of(kind))
         self.into.append({"do": "let", "number": register, "value": value})
         return Number(["number", register], kind)
 
@@ -588,7 +589,7 @@ class Compiler:
 
     def fill(self, value: Any, kind: str, count: int) -> int:
         """A vector whose numbers are set now, each by itself."""
-        self._vectors.append((numbers.register_of(kind), count))
+        self._vectors.append((arithmetic.register_of(kind), count))
         self.into.append({"do": "fill", "vector": len(self._vectors) - 1, "value": value})
         return len(self._vectors) - 1
 
@@ -641,7 +642,7 @@ class Compiler:
 
     def on_sides(self, sides: tuple[list[Any], list[Any]], then: Number, otherwise: Number) -> Number:
         """A number that is one of two of a kind, on the two sides of a branch."""
-        register = self.register(numbers.register_of(then.kind))
+        register = self.register(arithmetic.register_of(then.kind))
         for side, value in zip(sides, (then, otherwise), strict=True):
             side.append({"do": "let", "number": register, "value": value.json})
         return Number(["number", register], then.kind)
@@ -652,7 +653,7 @@ class Compiler:
             return then if condition.json else otherwise
         if then.kind != otherwise.kind or not then.is_python:
             raise UnreadableError("has numbers of several types in one place")
-        register = self.register(numbers.register_of(then.kind))
+        register = self.register(arithmetic.register_of(then.kind))
         sides = ([{"do": "let", "number": register, "value": each.json}] for each in (then, otherwise))
         self.into.append({"do": "if", "condition": condition.json, **dict(zip(("then", "else"), sides, strict=True))})
         return Number(["number", register], then.kind)

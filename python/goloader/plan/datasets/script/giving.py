@@ -23,19 +23,19 @@ from ...bytecode import (
 )
 from ...refusal import RefusalError
 from ...structure import Structure
-from ...tables import Table, run_tail
-from ...transforms import numbers_of
-from .. import vectors
-from ..columns import Columns
-from ..made import Made, made_of
-from ..own import ERRORS
-from . import numbers
+from ...transforms.tables import Table, run_tail
+from ...transforms.torchvision import numbers_of
+from ..computed.made import Made, made_of
+from ..own import vectors
+from ..own.code import ERRORS
+from ..own.columns import Columns
 from .apart import MadeApart, made_apart
-from .making import stacked_images
-from .numbers import INDEX, Number
-from .picture import Applied, Picture
-from .rows import row_of
-from .stack import Stack
+from .images.making import stacked_images
+from .images.picture import Applied, Picture
+from .images.stack import Stack
+from .numbers import arithmetic
+from .numbers.arithmetic import INDEX, Number
+from .numbers.rows import row_of
 
 if TYPE_CHECKING:
     from .compiler import Compiler
@@ -191,7 +191,7 @@ def _give_number(c: Compiler, of: Expression, number: Number, batch: type) -> Gi
 def _is_number_of_index(c: Compiler, of: Expression) -> bool:
     """Whether it is a number that the index is part of, more than as a place: its type may be that of the index."""
     with suppress(UnreadableError):
-        return c.values(of).reckons and c.number(of).kind in (*numbers.PYTHON, "numpy")
+        return c.values(of).reckons and c.number(of).kind in (*arithmetic.PYTHON, "numpy")
     return False
 
 

@@ -17,30 +17,30 @@ import numpy as np
 import torch
 
 from ...bytecode import Call, Display, Expression, Index, Item, Mapping, UnreadableError
-from ...calls import check_calls
-from ...collation import as_in_worker
+from ...collates.collation import as_in_worker
 from ...paths import Files, Member, Object
 from ...refusal import Refusal, RefusalError, granted
 from ...rows import Field, Pixels
 from ...structure import filled, leaves, renumbered
-from ...watch import Watch
-from .. import vectors
+from ...trust.calls import check_calls
+from ...trust.watch import Watch
 from ..beside import Beside
-from ..columns import Columns, TensorItem
-from ..files import open_member, open_rgb
-from ..opened import check_alike
-from ..own import ERRORS, length_of
-from ..pictures import Block
+from ..known.image_folders import open_member, open_rgb
+from ..known.pictures import Block
+from ..known.tensors import layout_of
+from ..own import vectors
+from ..own.code import ERRORS, length_of
+from ..own.columns import Columns, TensorItem
+from ..own.opened import check_alike
+from ..own.sources import PATHS, Sources
 from ..samples import Samples, hold_all, versions_of
-from ..sources import PATHS, Sources
-from ..tensors import layout_of
 from ..tree import Column, Indices, Node, alike, name_of
 from .apart import MadeApart, check_seconds, is_new, kept, like
 from .code import ScriptCode
 from .compiler import Compiler
 from .giving import IMAGES, STACKS, Given
+from .images.stack import Stack
 from .opening import Opened
-from .stack import Stack
 
 
 @dataclass(frozen=True, eq=False)

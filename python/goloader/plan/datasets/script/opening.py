@@ -13,18 +13,19 @@ import numpy as np
 import torch
 
 from ...bytecode import Call, Entered, Expression, UnreadableError, parts_of
-from ..columns import Columns
-from ..databases import Transaction
-from ..images import Row, array_of, content_path, encoded_path
-from ..images import row_of as row_in_array
-from ..masks import mode_of
-from ..readers import ArrayReader, TensorReader, as_tensor, calls_of, takes, way_of
-from . import arrays, numbers
-from .images import bind
-from .memory import UNWRITABLE
-from .numbers import Number
-from .picture import Applied, Picture
-from .rows import row_of
+from ..known.masks import mode_of
+from ..own.columns import Columns
+from ..reads.databases import Transaction
+from ..reads.images import Row, array_of, content_path, encoded_path
+from ..reads.images import row_of as row_in_array
+from ..reads.readers import ArrayReader, TensorReader, as_tensor, calls_of, takes, way_of
+from .images import arrays
+from .images.memory import UNWRITABLE
+from .images.picture import Applied, Picture
+from .images.pil import bind
+from .numbers import arithmetic
+from .numbers.arithmetic import Number
+from .numbers.rows import row_of
 
 if TYPE_CHECKING:
     from .compiler import Compiler
@@ -212,7 +213,7 @@ def as_array(c: Compiler, of: Expression) -> Picture:
 
 def _of_row(c: Compiler, of: Expression, row: Row, axes: str, mode: str) -> Picture:
     number = c.number(row.place.key)
-    if number.kind not in numbers.PLACES:
+    if number.kind not in arithmetic.PLACES:
         raise UnreadableError(f"takes rows by {row.place.key}", row.place)
     c.own.means(row.place.owner)
     c.account(of)

@@ -1,0 +1,429 @@
+"""A user's own class whose samples its own code makes, each once: the core makes batches of what is kept.
+
+    def __getitem__(self, index):
+        ids = [self.vocab.get(word, UNK) for word in self.texts[index].split()][:MAX]
+        return torch.tensor(ids + [PAD] * (MAX - len(ids))), self.labels[index]
+
+Of the class nothing has to be understood but that a sample is the same each time: its code uses what is listed here and
+in pure.py, none of which draws, changes anything, or looks at files. What it goes by is looked at before each
+batch, as of any dataset that Go reads: once anything of it has changed, all is made anew.
+
+A sample is made as the first batch that has it is begun, so that no epoch takes longer than with torch.
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+import time
+import warnings
+import weakref
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import PosixPath
+from statistics import median
+from typing import Any
+
+import numpy as np
+import torch
+
+from ....arrays.file_array import NUMPY_DTYPES, contiguous
+from ....state import generators
+from ...bytecode import UnreadableError
+from ...collates.collation import is_channels_last
+from ...refusal import Refusal, RefusalError, SourceRefusal
+from ...rows import DIMENSIONS_MAX, Array
+from ...structure import Structure
+from ...trust import ending
+from ...trust.look import is_a, name_of
+from ..tree import Column, Indices, Node
+from .bases import PYTHON, why_not_collated
+from .code import getitem_of, length_of
+from .pure import Pure
+from .sources import FIXED, is_table
+
+# Further names of what looks at arrays, tensors, tables and paths, and gives others; no sums over many threads.
+_NAMES = {
+    "T", "abs", "absolute", "all", "amax", "amin", "any", "arange", "argmax", "argmin", "argwhere", "at", "atleast_1d",
+    "atleast_2d", "basename", "bincount", "clamp", "clip", "columns", "cos", "cumprod", "cumsum", "deg2rad", "diag",
+    "diff", "dirname", "dstack", "exp", "expm1", "eye", "flip", "fliplr", "flipud", "floor", "hstack", "iat",
+    "identity", "iloc", "inf", "is_tensor", "isfinite", "isin", "isnan", "linspace", "loc", "log", "log10", "log1p",
+    "log2", "logical_and", "logical_not", "logical_or", "maximum", "mean", "median", "meshgrid", "minimum", "moveaxis",
+    "mT", "name", "nan", "nan_to_num", "newaxis", "nonzero", "normalize", "one_hot", "outer", "parent", "path", "pi",
+    "prod", "rad2deg", "ravel", "relu", "repeat_interleave", "roll", "rot90", "round", "searchsorted", "sigmoid",
+    "sign", "sin", "softmax", "splitext", "sqrt", "std", "stem", "suffix", "sum", "swapaxes", "take", "tan", "tanh",
+    "tile", "to_list", "to_numpy", "tril", "triu", "unfold", "unique", "var", "vstack", "where",
+}  # fmt: skip
+_WHOLES = (list, tuple, dict, set, frozenset)
+
+# Items of data that its code goes by, and bytes of arrays in it: all are compared with what they were.
+_ITEMS_MAX, _BYTES_MAX = 200_000, 32 << 20
+# Of samples.
+_KEPT_BYTES_MAX = 256 << 20
+# In which time they are to be made, or the first two where there are no workers: others wait for a batch.
+LIMIT_S = 1.0
+# The first sample may take so many times as long as others do.
+_LONGER_MAX = 10
+# Samples that are made to see what they are like.
+_LOOKED_AT = 8
+# The first look at what code goes by takes several times as long as those before later batches.
+_LOOKS = 3
+# Without workers: to look at what code goes by, before each batch, may take this share of the time of its samples; and
+# to keep one takes 5 us, which has to be little beside the time that it takes.
+LOOK_MAX, SAMPLE_S_MIN = 0.05, 60e-6
+# CPU time that all samples may take where torch's workers make them side by side.
+ALL_S_MAX = 0.1
+
+
+class _Code(Pure):
+    """What the code of a dataset goes by."""
+
+    names, libraries = Pure.names | _NAMES, Pure.libraries | {"os", "posixpath"}
+
+    def __init__(self, dataset: Any) -> None:
+        pandas = sys.modules.get("pandas")
+        tables = () if pandas is None else (pandas.DataFrame, pandas.Series)
+        self.known = (*Pure.known, PosixPath, *tables)
+        self._bytes, self._dataset, self._kind = 0, dataset, type(dataset)
+        self._function = getitem_of(dataset)
+        super().__init__(self._function, dataset)
+        if not self._state.known:
+            raise UnreadableError("goes by data that may change unseen")
+
+    def unchanged(self) -> bool:
+        try:
+            same = type(self._dataset) is self._kind and getitem_of(self._dataset) is self._function
+        except RefusalError:
+            return False
+        return same and super().unchanged()
+
+    def _is_data(self, value: Any) -> bool:
+        kind = type(value)
+        return kind in (np.ndarray, torch.Tensor, *_WHOLES) or kind in FIXED or is_table(value)
+
+    def _check_data(self, value: Any, name: str) -> None:
+        if self._count(value) > _ITEMS_MAX or self._bytes > _BYTES_MAX:
+            raise UnreadableError(f"uses {name}, which holds more than goloader looks at for each batch")
+
+    def _count(self, value: Any) -> int:
+        """The items of some data. Raises UnreadableError for what is none."""
+        kind = type(value)
+        if kind in (np.ndarray, torch.Tensor):
+            if kind is torch.Tensor and (value.requires_grad or value.device.type != "cpu" or value.is_quantized):
+                raise UnreadableError("uses a tensor that is not plain")
+            self._bytes += value.nbytes
+            return 1
+        if is_table(value):
+            self._bytes += int(np.sum(value.memory_usage(index=True)))
+            return int(value.size)
+        if kind not in _WHOLES:
+            if kind not in FIXED:
+                raise UnreadableError(f"uses data with a {kind.__qualname__}")
+            return 1
+        inside = [*value, *value.values()] if kind is dict else value
+        kinds = set(map(type, inside))
+        return len(inside) if kinds <= FIXED else len(inside) + sum(map(self._count, inside))
+
+
+class _Left(Exception):
+    """A sample is not like the others: the dataset's own code makes each batch that has it."""
+
+
+class Kept(Node):
+    """A dataset of such a class.
+
+    Raises RefusalError where this is no way either.
+    """
+
+    negatives, any_integer, open_ended, gives_index, tried = False, False, True, True, True
+
+    def __init__(self, dataset: Any, why: Refusal, *, workers: int, size: int | None) -> None:
+        """
+        why      a compiler does not understand it
+        workers  processes of torch's that would make samples side by side
+        size     samples of a batch, where that is known
+        """
+        self.dataset = dataset
+        try:
+            self._code = _Code(dataset)
+            self.length = length_of(dataset)
+            self._look(workers, size or 1)
+        except UnreadableError as error:
+            told = f"{why.why}; nor are its samples kept, as it {error}"
+            raise SourceRefusal(why.what, told, "CODE_UNREAD") from None
+
+    def _look(self, workers: int, size: int) -> None:
+        """Makes some samples, to see what all are like."""
+        if self.length < 1:
+            raise UnreadableError("has no samples")
+        places = sorted({n * (self.length - 1) // (_LOOKED_AT - 1) for n in range(_LOOKED_AT)})
+        ended = ending.ended([partial(operator.getitem, self.dataset, place) for place in places], LIMIT_S)
+        if ended < (len(places) if workers else min(2, len(places))):
+            raise UnreadableError(f"takes more than {LIMIT_S:g} s for a few of them")
+        places = places[:ended]
+        made, took = [], []
+        before = generators.capture(generators.PROCESS)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            for place in places:
+                begun = time.thread_time()
+                try:
+                    made.append(self.dataset[place])
+                except Exception as error:  # of the user's code
+                    raise UnreadableError(f"raises {type(error).__name__}") from None
+                took.append(time.thread_time() - begun)
+                if workers and took[0] * self.length > _LONGER_MAX * ALL_S_MAX:
+                    break
+        if told or generators.left(before):
+            raise UnreadableError("warns, or draws random numbers")
+        sample_s = median(took)
+        if not workers and sample_s < SAMPLE_S_MIN:
+            raise UnreadableError(f"takes {sample_s * 1e6:.0f} us for one, and to keep it takes long beside that")
+        if workers and sample_s * self.length > ALL_S_MAX:
+            raise UnreadableError(f"takes {sample_s * self.length:.1f} s for all of them, which workers share")
+        looks = []
+        for _ in range(_LOOKS):
+            begun = time.thread_time()
+            if not self._code.unchanged():
+                raise UnreadableError("goes by data that may change unseen")
+            looks.append(time.thread_time() - begun)
+        if not workers and min(looks) > LOOK_MAX * size * sample_s:
+            raise UnreadableError("goes by more data than is looked at in the time of a batch")
+        self._leaves: list[_Kept] = []
+        self.structure = _structure(made[0], self._found)
+        self._parts = _parts_of(made[0])
+        try:
+            found = [self._parts(sample) for sample in made]
+            for number, leaf in enumerate(self._leaves):
+                leaf.settle([values[number] for values in found])
+            self._keep(places, found)
+        except _Left as left:
+            raise UnreadableError(f"makes samples that differ: {left}") from None
+        if all(leaf.is_text for leaf in self._leaves):
+            raise UnreadableError("gives nothing but texts")
+        if sum(leaf.bytes for leaf in self._leaves) * self.length > _KEPT_BYTES_MAX:
+            raise UnreadableError("makes more than is kept in memory")
+        self._made, self._settings = np.zeros(self.length, np.bool_), _settings()
+        self._made[places] = not workers  # which have settings of their own
+        self.columns = tuple(Column((leaf,), leaf.spec) for leaf in self._leaves)
+        self.note = f"its own code makes each sample, once: {sample_s * 1e6:.0f} us each"
+
+    def _found(self, leaf: Any) -> int:
+        self._leaves.append(_Kept(self, leaf))
+        return len(self._leaves) - 1
+
+    def fill(self, rows: Indices) -> bool:
+        """Makes the samples of these rows that were not made; whether there are any. Raises what the user's code
+        raises."""
+        if self._settings != _settings():
+            self._made[:], self._settings = False, _settings()
+        missing = rows[~self._made[rows]].tolist()
+        if missing:
+            self._keep(missing, [self._parts(self.dataset[row]) for row in missing])
+            self._made[missing] = True
+        return bool(missing)
+
+    def fill_all(self) -> None:
+        """Makes all samples but those that fail."""
+        for row in range(self.length):
+            with suppress(Exception):  # it comes again with the batch that has the sample
+                self.fill(np.array([row]))
+
+    def _keep(self, rows: list[int], samples: list[list[Any]]) -> None:
+        for leaf, values in zip(self._leaves, zip(*samples, strict=True), strict=True):
+            leaf.keep(rows, values)
+
+    def unchanged(self, dataset: Any, at: Indices | None) -> bool:
+        return dataset is self.dataset and self._code.unchanged()
+
+
+def _settings() -> tuple[Any, ...]:
+    """What numbers are reckoned by: how many threads sum up, and in which dtype."""
+    return torch.get_num_threads(), torch.get_default_dtype()
+
+
+def _structure(sample: Any, leaf: Callable[[Any], int]) -> Structure:
+    """The structure of a sample, whose leaves are handed over in order; what that gives are their numbers."""
+    kind = type(sample)
+    if kind in (tuple, list) and sample:
+        return tuple(_structure(each, leaf) for each in sample)
+    if kind is dict and sample:
+        return {name: _structure(each, leaf) for name, each in sample.items()}
+    return leaf(sample)
+
+
+def _parts_of(first: Any) -> Callable[[Any], list[Any]]:
+    """What gives the leaves of a sample like this one, in order. That raises _Left for another."""
+    kind = type(first)
+    if kind not in (tuple, list, dict) or not first:
+        return lambda sample: [sample]
+    names = [*first]
+    inner = list(map(_parts_of, first.values() if kind is dict else first))
+    simple = all(type(each) not in (tuple, list, dict) for each in (first.values() if kind is dict else first))
+
+    def parts(sample: Any) -> list[Any]:
+        if type(sample) is not kind or len(sample) != len(names) or (kind is dict and [*sample] != names):
+            raise _Left("a structure of its own")
+        items = sample.values() if kind is dict else sample
+        return [*items] if simple else [leaf for of, each in zip(inner, items, strict=True) for leaf in of(each)]
+
+    return parts
+
+
+class _Kept:
+    """One field of all samples that were made: as a piece of computed/.
+
+    bytes  of one
+    """
+
+    is_row, memory, program, inputs, cut, listed, channels_last = True, None, None, (), None, False, False
+    extents: tuple[int, ...] = ()
+    array: Array
+    spec: Any = str
+
+    def __init__(self, node: Kept, first: Any) -> None:
+        self.node, self._count, self.bytes = weakref.ref(node), node.length, 0
+        self._kind = type(first)
+        self.is_text = self._kind is str
+        self._is_tensor, self._of_arrays = self._kind is torch.Tensor, self._kind in (torch.Tensor, np.ndarray)
+        if not (self.is_text or self._of_arrays or self._kind in PYTHON or isinstance(first, np.generic)):
+            raise UnreadableError(f"gives a {name_of(first)}")
+        if not self.is_text and (why := why_not_collated(first)):
+            raise UnreadableError(f"gives what is {why}")
+        self.values: list[Any] = [""] * self._count if self.is_text else []
+
+    def __len__(self) -> int:
+        return self._count
+
+    def settle(self, made: list[Any]) -> None:
+        """Makes room for rows that have in common what these have. Raises _Left and UnreadableError."""
+        self._check_types(made)
+        if self.is_text:
+            return
+        if not self._of_arrays:
+            self._rows: Any = np.zeros(self._count, PYTHON.get(self._kind, self._kind))
+            self.array = Array.of(self._rows)
+            self.spec = self._rows.dtype.name, (), self._rows.dtype.name, self._kind.__name__
+            return
+        arrays = self._arrays_of(made)
+        self._dtype, shapes = arrays[0].dtype, {each.shape for each in arrays}
+        ragged, self._shape = len(shapes) > 1, arrays[0].shape
+        if self._dtype.name not in NUMPY_DTYPES or not arrays[0].ndim < DIMENSIONS_MAX:
+            raise UnreadableError(f"gives arrays of {arrays[0].ndim} dimensions, of {self._dtype}")
+        if len({shape[1:] for shape in shapes}) > 1 or (ragged and not arrays[0].ndim):
+            raise UnreadableError("gives arrays that differ in more than their length")
+        self.bytes = sum(each.nbytes for each in arrays) // len(arrays)
+        kind, item = "" if self._is_tensor else "array", self._shape[1:] if ragged else self._shape
+        if ragged:
+            self.values = [None] * self._count
+            self._begins, self._lengths = np.zeros(self._count, np.int64), np.zeros(self._count, np.int64)
+            strides = (0, *contiguous(item, self._dtype.itemsize))
+            self.array = Array(
+                0, (self._count, *item), strides, self, begins=self._begins, lengths=self._lengths,
+                bytes=np.iinfo(np.int64).max,
+            )  # fmt: skip
+            kind = f"list of {kind or 'tensor'}s"
+        else:
+            self._rows = np.empty((self._count, *item), self._dtype)
+            self.array = Array.of(self._rows)
+        self._ragged = ragged
+        self.spec = self._dtype.name, item, self._dtype.name, kind, str(ragged)
+
+    def _check_types(self, values: Sequence[Any]) -> None:
+        if set(map(type, values)) != {self._kind}:
+            raise _Left("values of several types")
+
+    def _arrays_of(self, values: Sequence[Any]) -> Sequence[Any]:
+        """Tensors, or arrays, as arrays. Raises _Left for some that are not plain, or differ in dtype."""
+        if len(set(map(_DTYPE, values))) > 1:
+            raise _Left("items of several dtypes")
+        try:
+            arrays = [each.numpy() for each in values] if self._is_tensor else values
+        except (RuntimeError, TypeError):  # it requires grad, say
+            raise _Left("a tensor that is not plain") from None
+        for array in arrays:
+            if not array.flags.c_contiguous and (
+                is_channels_last(array.shape, array.strides) or min(array.strides, default=0) < 0
+            ):
+                raise _Left("an array that lies otherwise")
+        if not self._is_tensor and not all(each.flags.writeable and each.dtype.isnative for each in arrays):
+            raise _Left("an array that torch does not take")
+        return arrays
+
+    def keep(self, rows: list[int], values: Sequence[Any]) -> None:
+        """Raises _Left for what is not like the others."""
+        self._check_types(values)
+        if self.is_text:
+            for row, value in zip(rows, values, strict=True):
+                self.values[row] = value
+        elif self._is_tensor and not self._ragged and len(self._shape) < 2:
+            self._keep_stacked(rows, values)
+        elif self._of_arrays:
+            self._keep_arrays(rows, self._arrays_of(values))
+        else:
+            try:
+                self._rows[rows] = values
+            except OverflowError:
+                raise _Left("a number that does not fit an int64") from None
+
+    def _keep_stacked(self, rows: list[int], values: Sequence[Any]) -> None:
+        """Tensors whose dimensions can lie in one way alone: as _keep_arrays, at once."""
+        if len(set(map(_DTYPE, values))) > 1:
+            raise _Left("items of several dtypes")
+        try:
+            stacked = torch.stack(tuple(values)).numpy()
+        except (RuntimeError, TypeError):  # they differ in shape, or one requires grad
+            raise _Left("tensors that are not plain, or differ in shape") from None
+        if stacked.dtype != self._dtype or stacked.shape[1:] != self._shape:
+            raise _Left("tensors of their own shape or dtype")
+        self._rows[rows] = stacked
+
+    def _keep_arrays(self, rows: list[int], arrays: Sequence[Any]) -> None:
+        shapes, like = set(map(_SHAPE, arrays)), self._shape
+        alike = all(shape[:1] + like[1:] == shape for shape in shapes) if self._ragged else shapes == {like}
+        if arrays[0].dtype != self._dtype or not alike:
+            raise _Left("an array of its own shape or dtype")
+        if not self._ragged:
+            self._rows[rows] = arrays
+            return
+        for row, array in zip(rows, arrays, strict=True):
+            self.values[row] = kept = np.array(array, order="C")  # of its own: the dataset may have its memory
+            self._begins[row], self._lengths[row] = kept.__array_interface__["data"][0], len(kept)
+
+
+_DTYPE, _SHAPE = map(operator.attrgetter, ("dtype", "shape"))
+
+
+class Pools:
+    """The samples of such datasets that a loader's dataset has."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        # Of each dataset, once: what each index means, where its rows begin, and it.
+        known: dict[tuple[int, int], list[tuple[Indices | None, int, Kept]]] = {}
+        for column in columns:
+            begin = 0
+            of_column = []
+            for piece in column.pieces:
+                if is_a(piece, _Kept):
+                    of_column.append((column.index, begin, piece.node()))
+                begin += len(piece)
+            if of_column:
+                known.setdefault((id(of_column[0][2]), id(column.index)), of_column)
+        self._pools = [each for several in known.values() for each in several]
+        self._all = False
+
+    def __bool__(self) -> bool:
+        return bool(self._pools)
+
+    def fill(self, rows: Indices, *, whole: bool) -> bool:
+        """Makes samples of these, or first all; whether there were any to make. Raises what the user's code raises."""
+        if whole and not self._all:
+            for _, _, node in self._pools:
+                node.fill_all()
+        self._all = self._all or whole
+        made = False
+        for index, begin, node in self._pools:
+            at = (rows if index is None else index[rows]) - begin
+            made = node.fill(at[(at >= 0) & (at < node.length)]) or made
+        return made

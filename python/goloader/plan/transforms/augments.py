@@ -1,0 +1,451 @@
+"""torchvision's transforms of colour and its policies, lowered: what they draw, and steps for whatever may be drawn.
+
+What an operation of a policy does at a level is asked of torchvision itself: on a ramp of all bytes where it changes
+each byte by itself, on an image without pixels that notes what is done to it where it moves them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar
+
+from ... import _steps
+from ... import transforms as T
+from ...selfcheck import value
+
+Range = tuple[float, float]
+_GRID = 1 << 24  # torch.rand gives multiples of 1 / _GRID
+_FACTOR_MAX = 1e30
+
+
+@dataclass(frozen=True)
+class Steps(T.Geometry):
+    """Fixed steps, in wire form, that keep an image's size."""
+
+    op: ClassVar[str] = "steps"
+    steps: bytes
+
+    def needs(self) -> tuple[str, ...]:
+        return _needs((self.steps,))
+
+
+@dataclass(frozen=True)
+class RandomApply(T.Geometry):
+    """Steps that happen where torch.rand gives less than p."""
+
+    op: ClassVar[str] = "random_apply"
+    random: ClassVar[bool] = True
+    p: float
+    transforms: tuple[T.Geometry, ...]
+
+    @property
+    def passes(self) -> int:  # type: ignore[override]
+        return sum(step.passes for step in self.transforms)
+
+    def needs(self) -> tuple[str, ...]:
+        return "torch.rand", *(name for step in self.transforms for name in step.needs())
+
+    def size_after(self, size: T.Size | None) -> T.Size | None:
+        applied = size
+        for step in self.transforms:
+            applied = step.size_after(applied)
+        return size if applied == size else None
+
+
+@dataclass(frozen=True)
+class ColorJitter(T.Geometry):
+    """Factors are drawn from these ranges, and carried out in a random order; None leaves one out.
+
+    fused  of uint8 tensors: whether torch adds a multiple with one rounding; None of PIL images
+    """
+
+    op: ClassVar[str] = "color_jitter"
+    random: ClassVar[bool] = True
+    brightness: Range | None
+    contrast: Range | None
+    saturation: Range | None
+    hue: Range | None
+    fused: bool | None = None
+
+    @property
+    def passes(self) -> int:  # type: ignore[override]
+        return 4 - (self.brightness, self.contrast, self.saturation, self.hue).count(None)
+
+    def to_plan(self) -> dict[str, Any]:
+        return super().to_plan() | {"tensor": self.fused is not None, "fused": bool(self.fused)}
+
+    def needs(self) -> tuple[str, ...]:
+        names = ("brightness", "contrast", "saturation", "hue")
+        of = "pillow" if self.fused is None else "torchvision.tensor"
+        used = (f"{of}.{name}" for name in names if getattr(self, name) is not None)
+        return "torch.randperm", "torch.uniform", "torch.add" if self.fused is not None else "pillow.luma", *used
+
+
+@dataclass(frozen=True)
+class PhotometricDistort(T.Geometry):
+    """v2's RandomPhotometricDistort: each change happens where torch.rand gives less than p.
+
+    fused  as ColorJitter's
+    """
+
+    op: ClassVar[str] = "random_photometric_distort"
+    random: ClassVar[bool] = True
+    passes: ClassVar[int] = 5
+    p: float
+    brightness: Range
+    contrast: Range
+    saturation: Range
+    hue: Range
+    fused: bool | None = None
+
+    def to_plan(self) -> dict[str, Any]:
+        return super().to_plan() | {"tensor": self.fused is not None, "fused": bool(self.fused)}
+
+    def needs(self) -> tuple[str, ...]:
+        return (
+            "torch.rand",
+            "torch.randperm",
+            *ColorJitter(self.brightness, self.contrast, self.saturation, self.hue, self.fused).needs(),
+        )
+
+
+@dataclass(frozen=True)
+class ChannelPermutation(T.Geometry):
+    """v2's RandomChannelPermutation."""
+
+    op: ClassVar[str] = "random_channel_permutation"
+    random: ClassVar[bool] = True
+
+    def needs(self) -> tuple[str, ...]:
+        return ("torch.randperm",)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An operation: its steps at each level, with both signs if one is drawn."""
+
+    leveled: bool
+    up: tuple[bytes, ...]
+    down: tuple[bytes, ...]
+
+
+@dataclass(frozen=True)
+class Augment(T.Geometry):
+    """RandAugment, TrivialAugmentWide."""
+
+    op: ClassVar[str] = "augment"
+    random: ClassVar[bool] = True
+    rounds: int
+    choices: tuple[Choice, ...]
+    api: T.Api
+
+    @property
+    def passes(self) -> int:  # type: ignore[override]
+        return self.rounds
+
+    def needs(self) -> tuple[str, ...]:
+        steps = (steps for each in self.choices for steps in (*each.up, *each.down))
+        return "torch.rand", "torch.randint", *_needs(steps)
+
+
+@dataclass(frozen=True)
+class PolicyStep:
+    """One half of a policy; it happens where torch.rand gives less than p."""
+
+    p: float
+    signed: bool
+    up: bytes
+    down: bytes
+
+
+@dataclass(frozen=True)
+class AutoAugment(T.Geometry):
+    """AutoAugment."""
+
+    op: ClassVar[str] = "auto_augment"
+    random: ClassVar[bool] = True
+    passes: ClassVar[int] = 2
+    policies: tuple[tuple[PolicyStep, ...], ...]
+    api: T.Api
+
+    def needs(self) -> tuple[str, ...]:
+        steps = (steps for policy in self.policies for half in policy for steps in (half.up, half.down))
+        return "torch.rand", "torch.randint", *_needs(steps)
+
+
+def _needs(wires: Iterable[bytes]) -> tuple[str, ...]:
+    return tuple(sorted({name for wire in wires for name in _steps.needs(wire)}))
+
+
+# Probabilities, as the p of `torch.rand(1) < p` in float32
+
+
+def below(p: Any) -> float:
+    """torch.rand(1) < p: torch compares float32."""
+    return min(max(_probability(p), 0.0), 1.0)
+
+
+def below_item(p: Any) -> float:
+    """torch.rand(1).item() < p: Python compares float64."""
+    return min(max(math.ceil(min(_probability(p), 2.0) * _GRID) / _GRID, 0.0), 1.0)
+
+
+def up_to(p: Any) -> float:
+    """torch.rand(1) <= p."""
+    import torch
+
+    rounded = torch.tensor(min(_probability(p), 2.0), dtype=torch.float32).item()
+    return min(max((math.floor(rounded * _GRID) + 1) / _GRID, 0.0), 1.0)
+
+
+def _probability(p: Any) -> float:
+    if type(p) not in (int, float) or p != p:
+        raise TypeError(f"p is {p!r}")
+    return max(float(p), -1.0)
+
+
+# Classes. `each` is the object, `channels` and `size` (height, width) those of the image it gets.
+
+
+def _pillow_steps() -> Any:
+    """Imported late: goloader does without Pillow until there are images."""
+    from ... import _pillow_steps as steps
+
+    return steps
+
+
+def _color_jitter(api: T.Api, each: Any, channels: int, size: T.Size | None) -> T.Geometry:
+    brightness, contrast, saturation, hue = (
+        None if getattr(each, name) is None else _range(each, name) for name in _JITTERED
+    )
+    return ColorJitter(brightness, contrast, saturation, hue)
+
+
+_JITTERED = ("brightness", "contrast", "saturation", "hue")
+
+
+def _range(each: Any, name: str) -> Range:
+    """From where to where one of these factors is drawn."""
+    low, high = drawn = getattr(each, name)
+    least, most = (-0.5, 0.5) if name == "hue" else (0.0, T.SCALE_MAX)
+    if type(low) not in (int, float) or type(high) not in (int, float) or not least <= low <= high <= most:
+        raise ValueError(f"{name} is {drawn!r}")
+    return float(low), float(high)
+
+
+def _photometric_distort(api: T.Api, each: Any, channels: int, size: T.Size | None) -> T.Geometry:
+    brightness, contrast, saturation, hue = (_range(each, name) for name in _JITTERED)
+    return PhotometricDistort(below(each.p), brightness, contrast, saturation, hue)
+
+
+_MEAN_MAX = (1 << 24) // 255  # pixels: GL_TORCH_MEAN_MAX in core/op/op.h
+
+
+def of_tensor(step: T.Geometry, channels: int, size: T.Size | None) -> T.Geometry:
+    """What a step of v2's for PIL images is for uint8 tensors. Raises ValueError where it is not known."""
+    if isinstance(step, T.RandomHorizontalFlip | T.RandomVerticalFlip):
+        return step
+    if isinstance(step, RandomApply):
+        return replace(step, transforms=tuple(of_tensor(each, channels, size) for each in step.transforms))
+    if isinstance(step, ChannelPermutation):
+        return step
+    if not isinstance(step, ColorJitter | PhotometricDistort) or channels != 3:
+        raise ValueError("its arithmetic on tensors differs from that on PIL images")
+    if size is None or min(size) < 2 or (step.contrast is not None and size[0] * size[1] > _MEAN_MAX):
+        raise ValueError(f"the tensor's size is not known before, or has an edge of 1 or more than {_MEAN_MAX} pixels")
+    return replace(step, fused=value("torch.add") is True)
+
+
+def _at_random(step: Callable[[Any, str], bytes]) -> _Reader:
+    def lower(api: T.Api, each: Any, channels: int, size: T.Size | None) -> T.Geometry:
+        chance = below_item if api == "v1" else below
+        return RandomApply(chance(each.p), (Steps(step(each, _mode(channels))),))
+
+    return lower
+
+
+def _mode(channels: int) -> str:
+    return "RGB" if channels == 3 else "L"
+
+
+def _looked_up(mode: str, name: str, *arguments: Any) -> bytes:
+    """A function of torchvision's that changes each byte by itself."""
+    from torchvision.transforms import _functional_pil
+
+    made = getattr(_functional_pil, name)(_pillow_steps().RAMPS[mode], *arguments)
+    return bytes(_steps.lookup(_pillow_steps().by_channel(made)))
+
+
+def _factor(value: Any) -> float:
+    if type(value) not in (int, float) or not abs(value) < _FACTOR_MAX:
+        raise TypeError(f"a factor is {value!r}")
+    return float(value)
+
+
+# Policies
+
+_Reader = Callable[[T.Api, Any, int, "T.Size | None"], T.Geometry]
+_remembered_steps: OrderedDict[Any, T.Geometry] = OrderedDict()
+_REMEMBERED_MAX = 32
+
+
+def arguments_of(each: Any) -> dict[str, Any]:
+    """A transform's own attributes."""
+    return {name: value for name, value in vars(each).items() if not name.startswith("_") and name != "training"}
+
+
+def _remembered(
+    lower: Callable[..., T.Geometry], api: T.Api, each: Any, channels: int, size: T.Size | None
+) -> T.Geometry:
+    """A plan is checked again at each epoch, and hundreds of levels take a while."""
+    if size is None:
+        raise ValueError("the size of its images is not known before they are opened")
+    if api == "v2" and isinstance(each.fill, dict):
+        raise TypeError(f"fill is {each.fill!r}")
+    key = (type(each), repr(arguments_of(each)), channels, size)
+    made = _remembered_steps.get(key)
+    if made is None:
+        made = _remembered_steps[key] = lower(api, each, _Operations(api, each, _mode(channels), size))
+        if len(_remembered_steps) > _REMEMBERED_MAX:
+            _remembered_steps.popitem(last=False)
+    return made
+
+
+class _Operations:
+    """What torchvision's operations do to images of one size."""
+
+    def __init__(self, api: T.Api, each: Any, mode: str, size: T.Size) -> None:
+        self.api, self.each, self.mode, self.height, self.width = api, each, mode, *size
+
+    def space(self, *bins: int) -> dict[str, tuple[Any, bool]]:
+        """Operation -> magnitudes (a tensor; None if it has none), whether its sign is random."""
+        if self.api == "v2":
+            space = self.each._AUGMENTATION_SPACE
+            return {name: (make(*bins, self.height, self.width), signed) for name, (make, signed) in space.items()}
+        size = () if type(self.each).__name__ == "TrivialAugmentWide" else ((self.height, self.width),)
+        made = self.each._augmentation_space(*bins, *size)
+        return {name: (drawn if drawn.ndim else None, signed) for name, (drawn, signed) in made.items()}
+
+    def steps(self, name: str, magnitude: float) -> bytes:
+        """The steps of an operation, in wire form."""
+        if name == "Identity":
+            return b""
+        if name in ("Brightness", "Posterize", "Solarize", "Invert"):
+            ramp = self._apply(_pillow_steps().RAMPS[self.mode], name, magnitude)
+            return bytes(_steps.lookup(_pillow_steps().by_channel(ramp)))
+        colours = {"Color": _steps.saturation, "Contrast": _steps.contrast, "Sharpness": _steps.sharpness}
+        if name in colours:
+            return bytes(colours[name](1.0 + magnitude))
+        histograms = {"AutoContrast": _steps.AUTOCONTRAST, "Equalize": _steps.EQUALIZE}
+        if name in histograms:
+            return bytes(histograms[name])
+        if name not in ("ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate"):
+            raise ValueError(f"{name} is not known")
+        moved = self._apply(_noted(self.mode, (self.width, self.height)), name, magnitude)
+        if moved.size != (self.width, self.height):
+            raise ValueError(f"{name} changes the size of images")
+        return bytes(moved.steps)
+
+    def _apply(self, image: Any, name: str, magnitude: float) -> Any:
+        each = self.each
+        if self.api == "v2":
+            options = {"interpolation": each.interpolation, "fill": each._fill}
+            return each._apply_image_or_video_transform(image, name, magnitude, **options)
+        from torchvision.transforms import autoaugment
+
+        return autoaugment._apply_op(image, name, magnitude, interpolation=each.interpolation, fill=each.fill)
+
+    def both(self, name: str, magnitude: float, signed: bool) -> tuple[bytes, bytes]:
+        """The steps with both signs; the second are empty if none is drawn."""
+        return self.steps(name, magnitude), self.steps(name, -magnitude) if signed else b""
+
+
+def _noted(mode: str, size: tuple[int, int]) -> Any:
+    """An image without pixels that notes what is done to it."""
+    from PIL import Image
+
+    class Noted(Image.Image):
+        def __init__(self, size: tuple[int, int], made: bytes) -> None:
+            super().__init__()
+            self._size, self.steps = size, made
+            self.__dict__.update(_mode=mode, mode=mode)  # the latter is Pillow's up to 10.0
+
+        def copy(self) -> Any:
+            return self
+
+        def transpose(self, method: Any) -> Any:
+            done, turns = _pillow_steps().TRANSPOSES[int(method)]
+            return Noted(self.size[::-1] if turns else self.size, self.steps + b"".join(done))
+
+        def transform(
+            self, size: Any, method: Any, data: Any = None, resample: int = 0, fill: int = 1, fillcolor: Any = None
+        ) -> Any:
+            step = _pillow_steps().transform_of(mode, size, method, data, resample, fillcolor)
+            if step is None:
+                raise ValueError(
+                    f"Image.transform({size}, {method}, {data}, {resample}, fillcolor={fillcolor}) is not known"
+                )
+            return Noted(tuple(size), self.steps + step)
+
+    return Noted(size, b"")
+
+
+def _rand_augment(api: T.Api, each: Any, operations: _Operations) -> T.Geometry:
+    if type(each.num_ops) is not int:
+        raise TypeError(f"num_ops is {each.num_ops!r}")
+    choices = []
+    for name, (drawn, signed) in operations.space(each.num_magnitude_bins).items():
+        magnitude = 0.0 if drawn is None else float(drawn[each.magnitude])
+        up, down = operations.both(name, magnitude, signed)
+        choices.append(Choice(False, (up,), (down,) if signed else ()))
+    return Augment(each.num_ops, tuple(choices), api)
+
+
+def _trivial_augment(api: T.Api, each: Any, operations: _Operations) -> T.Geometry:
+    choices = []
+    for name, (drawn, signed) in operations.space(each.num_magnitude_bins).items():
+        magnitudes = [0.0] if drawn is None else [float(value) for value in drawn]
+        pairs: Sequence[tuple[bytes, bytes]] = [operations.both(name, value, signed) for value in magnitudes]
+        ups, downs = tuple(up for up, _ in pairs), tuple(down for _, down in pairs)
+        choices.append(Choice(drawn is not None, ups, downs if signed else ()))
+    return Augment(1, tuple(choices), api)
+
+
+def _auto_augment(api: T.Api, each: Any, operations: _Operations) -> T.Geometry:
+    space = operations.space(10)
+    policies = []
+    for policy in each.policies if api == "v1" else each._policies:
+        halves = []
+        for name, p, level in policy:
+            drawn, signed = space[name]
+            if (drawn is None) != (level is None):
+                raise ValueError(f"{name} at level {level!r} is not known")
+            up, down = operations.both(name, 0.0 if drawn is None else float(drawn[level]), signed)
+            halves.append(PolicyStep(up_to(p), signed, up, down))
+        policies.append(tuple(halves))
+    return AutoAugment(tuple(policies), api)
+
+
+READERS: dict[str, _Reader] = {
+    "ColorJitter": _color_jitter,
+    "RandomGrayscale": lambda api, each, channels, size: RandomApply(
+        below(each.p), (T.Grayscale(channels),) if channels == 3 else ()
+    ),
+    "RandomInvert": _at_random(lambda each, mode: _looked_up(mode, "invert")),
+    "RandomPosterize": _at_random(lambda each, mode: _looked_up(mode, "posterize", each.bits)),
+    "RandomSolarize": _at_random(lambda each, mode: _looked_up(mode, "solarize", each.threshold)),
+    "RandomAutocontrast": _at_random(lambda each, mode: _steps.AUTOCONTRAST),
+    "RandomEqualize": _at_random(lambda each, mode: _steps.EQUALIZE),
+    "RandomAdjustSharpness": _at_random(lambda each, mode: _steps.sharpness(_factor(each.sharpness_factor))),
+    "RandAugment": partial(_remembered, _rand_augment),
+    "TrivialAugmentWide": partial(_remembered, _trivial_augment),
+    "AutoAugment": partial(_remembered, _auto_augment),
+}
+READERS_OF_V2: dict[str, _Reader] = {
+    "RandomPhotometricDistort": _photometric_distort,
+    "RandomChannelPermutation": lambda api, each, channels, size: ChannelPermutation(),
+}
