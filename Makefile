@@ -63,7 +63,7 @@ test-py: bytecode ## Run the Python tests without the slow ones (PYTEST='-k crop
 .PHONY: long-tests
 long-tests: bytecode ## List the tests that take too long for `make test` in tests_py/long_tests.txt.
 	: > tests_py/long_tests.txt
-	$(PYTHON) -m pytest -n $(TEST_JOBS) -m "not slow and not alone" --durations=0 --durations-min=1.2 | \
+	$(PYTHON) -m pytest -n $(TEST_JOBS) -m "not slow and not alone" --durations=0 --durations-min=1 | \
 	    sed -nE 's|^[0-9.]+s call +tests_py/([^[ ]+).*|\1|p' | LC_ALL=C sort -u > .venv/long_tests.txt
 	mv .venv/long_tests.txt tests_py/long_tests.txt
 

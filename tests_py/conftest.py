@@ -44,7 +44,7 @@ _SLOW_FOLDERS = {"frameworks", "hazards", "programs"}
 # Of a test's variants one is quick, and one more for every twenty; the others are slow.
 _QUICK_VARIANTS, _VARIANTS_A_QUICK_ONE = 1, 20
 
-# Tests that took longer than 1.2 seconds when `make long-tests` was last run: all their variants are slow.
+# Tests that took longer than a second when `make long-tests` was last run: all their variants are slow.
 _LONG = frozenset((Path(__file__).parent / "long_tests.txt").read_text().split())
 
 # Why a test may be skipped though --forbid-skips is given: what a machine or a version is, not what could be installed.

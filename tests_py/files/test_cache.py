@@ -30,6 +30,7 @@ from goloader import _native
 from goloader.cli import main
 from goloader.datasets import CacheOptions, ImageFolder, TarDataset, TarImages
 from goloader.doors import sandbox
+from goloader.storage.cache import Cache
 
 CACHES = ["ram", "ram:32MB", "disk", "both"]
 
@@ -329,7 +330,7 @@ def test_its_memory_goes_with_the_last_dataset(server: Server) -> None:  # noqa:
 
 
 def test_a_worker_process_has_its_share_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = caches.Cache.of("ram:8MB")
+    made = Cache.of("ram:8MB")
     assert made is not None
     assert made._ram() == 8_000_000
     info = type("Info", (), {"num_workers": 3})

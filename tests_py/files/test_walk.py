@@ -169,7 +169,7 @@ def test_a_full_disk_leaves_no_half_index(tmp_path: Path) -> None:
     grow(root, 11)
     text = """
     import os, resource, signal, sys, warnings
-    from goloader._files import walk
+    from goloader.storage.files import walk
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
     with warnings.catch_warnings(record=True) as seen:

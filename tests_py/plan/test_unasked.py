@@ -186,7 +186,7 @@ class Endless(torch.utils.data.Dataset):
     def __getitem__(self, i):
         while self.numbers:
             pass
-from goloader.plan.datasets import kept
+from goloader.plan.datasets.own import kept
 kept.LIMIT_S = 100.0
 print("ready", flush=True)
 goloader.DataLoader(Endless(), 2).explain()
