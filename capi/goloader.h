@@ -450,7 +450,7 @@ gl_status gl_skip(gl_handle run, const uint8_t *states, size_t bytes, gl_error *
 /* gl_position writes where a run stands: how many 32-bit words each of its streams has drawn for the batches that gl_next
  * has handed out or reported lost, since it was seeded, gl_rng_set or gl_states_set; what is under way does not count.
  *   drawn    room for a number a stream; of a plan of kind "script" one a generator, in the order of gl_states_set, which are -1
- *            where only the caller's own code can know
+ *            where only the caller's own code can know; of a script that seeds generators, the states themselves
  *   numbers  how many these are */
 gl_status gl_position(gl_handle run, int64_t *drawn, int32_t numbers, gl_error *err);
 

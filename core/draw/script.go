@@ -22,6 +22,7 @@ type Script struct {
 	generators  Drawn // that are drawn from before files are known
 	images      int
 	numbers     int
+	slots       int
 }
 
 // Drawn marks generators: torch's, Python's, numpy's, and the user's objects'.
@@ -45,6 +46,7 @@ type Frame struct {
 
 	index   int64
 	source  Source
+	slots   []rng.MT19937 // states of generators that were kept
 	failed  string
 	patches []recipe.Step
 }
@@ -94,7 +96,7 @@ func (b block) run(f *Frame) error {
 // CompileScript makes a Script.
 func CompileScript(s *plan.Script, image *plan.Image, r plan.RNG) (*Script, error) {
 	starts, numbers := s.VectorStarts()
-	made := &Script{images: s.Images, numbers: numbers}
+	made := &Script{images: s.Images, numbers: numbers, slots: s.Slots}
 	c := scriptCompiler{script: s, starts: starts, rng: r}
 	for i, open := range s.Opens {
 		var row number
@@ -134,7 +136,7 @@ func CompileScript(s *plan.Script, image *plan.Image, r plan.RNG) (*Script, erro
 
 // NewFrame makes room for a sample.
 func (s *Script) NewFrame() *Frame {
-	return &Frame{Images: make([]Image, s.images), Numbers: make([]uint64, s.numbers)}
+	return &Frame{Images: make([]Image, s.images), Numbers: make([]uint64, s.numbers), slots: make([]rng.MT19937, s.slots)}
 }
 
 // Rows is how many rows First writes.
@@ -254,9 +256,58 @@ func (c *scriptCompiler) instruction(each plan.Instruction) (instruction, error)
 			f.fail("it goes a way that is left to the user's own code")
 			return nil
 		}, nil
+	case plan.Seed:
+		return c.seed(t)
+	case plan.Save:
+		of := c.generator(t.Generator)
+		return func(f *Frame) error {
+			f.slots[t.Slot] = *of(&f.source)
+			return nil
+		}, nil
+	case plan.Restore:
+		of := c.generator(t.Generator)
+		return func(f *Frame) error {
+			*of(&f.source) = f.slots[t.Slot]
+			return nil
+		}, nil
 	default:
 		return nil, fmt.Errorf("unknown instruction %T", each)
 	}
+}
+
+// generator is one that a script draws from.
+func (c *scriptCompiler) generator(name plan.Generator) func(from *Source) *rng.MT19937 {
+	switch name {
+	case plan.PythonGenerator:
+		c.drawn[1] = true
+		return func(from *Source) *rng.MT19937 { return from.Python }
+	case plan.NumPyGenerator:
+		c.drawn[2] = true
+		return func(from *Source) *rng.MT19937 { return from.NumPy }
+	default:
+		c.drawn[0] = true
+		return func(from *Source) *rng.MT19937 { return from.MT }
+	}
+}
+
+func (c *scriptCompiler) seed(t plan.Seed) (instruction, error) {
+	of := c.generator(t.Generator)
+	start := map[plan.Generator]func(m *rng.MT19937, seed uint64){
+		plan.TorchGenerator:  (*rng.MT19937).Seed,
+		plan.PythonGenerator: (*rng.MT19937).SeedPython,
+		plan.NumPyGenerator:  (*rng.MT19937).SeedNumPy,
+	}[t.Generator]
+	value, err := compileInt(t.Value)
+	return func(f *Frame) error {
+		seed := int64(value(f))
+		if seed < 0 || seed > math.MaxUint32 {
+			f.fail(fmt.Sprintf("a seed of %d", seed))
+		}
+		if f.failed == "" {
+			start(of(&f.source), uint64(seed))
+		}
+		return nil
+	}, err
 }
 
 func (c *scriptCompiler) value(of plan.Expr) (number, error) {

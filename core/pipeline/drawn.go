@@ -24,7 +24,7 @@ func OpenDrawnRows(p *plan.Plan, from *expr.Source) (*Loader, error) {
 		return from.CopyDrawn(ctx, field, expr.Drawn{Samples: len(b.indices), Rows: b.picked, Numbers: b.numbers}, lo, hi, dst)
 	}
 	l.kind = k
-	l.random, l.drawsFirst = true, allGenerators
+	l.random, l.drawsFirst, l.seeds = true, allGenerators, p.Parts[0].Script.Seeds()
 	var err error
 	if l.script, err = draw.CompileScript(p.Parts[0].Script, nil, p.RNG); err != nil {
 		return nil, err

@@ -158,6 +158,7 @@ type Loader struct {
 	script *draw.Script  // makes the samples of a scripted source; nil for all others
 	// drawsFirst are the generators that a script draws from to say which files are opened.
 	drawsFirst which
+	seeds      bool    // a script puts generators into states
 	lists      []int64 // of a scripted source: the number of each list's first file
 	exps       draw.Answers
 	seek       *seek.Index       // nil if no seek index is kept

@@ -155,7 +155,8 @@ func (l *Loader) Start(o Options) (*Run, error) {
 	if l.script != nil {
 		r.scene = l.newScene()
 		for w := range r.streams {
-			r.streams[w].others, r.streams[w].scene = make([]rng.MT19937, l.generatorsEach()-1), l.newScene()
+			st := &r.streams[w]
+			st.others, st.scene, st.seeded = make([]rng.MT19937, l.generatorsEach()-1), l.newScene(), l.seeds
 		}
 	}
 	l.mu.Lock()

@@ -57,7 +57,7 @@ func (l *Loader) openScripted(from source.Files) (_ *Loader, err error) {
 	if l.script, err = draw.CompileScript(s, p.Image, l.plan.RNG); err != nil {
 		return nil, err
 	}
-	l.drawsFirst = l.script.DrawsFirst()
+	l.drawsFirst, l.seeds = l.script.DrawsFirst(), s.Seeds()
 	files := int64(0)
 	for _, n := range s.Files {
 		l.lists = append(l.lists, files)
@@ -270,6 +270,16 @@ func (g *generators) each() []*rng.MT19937 {
 	return all
 }
 
+// store writes their states, as load takes them.
+func (g *generators) store(states []byte) error {
+	for k, each := range g.each() {
+		if err := each.StoreTorch(states[k*rng.TorchStateBytes : (k+1)*rng.TorchStateBytes]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (g *generators) load(states []byte) error {
 	all := g.each()
 	if want := len(all) * rng.TorchStateBytes; len(states) != want {
@@ -314,12 +324,7 @@ func (r *Run) AskedStates(states []byte) error {
 	if want := r.loader.StatesBytes(); len(states) != want {
 		return fmt.Errorf("room for %d bytes of states, want %d", len(states), want)
 	}
-	for k, each := range b.began.each() {
-		if err := each.StoreTorch(states[k*rng.TorchStateBytes : (k+1)*rng.TorchStateBytes]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return b.began.store(states)
 }
 
 // askedToSkip is the batch that may be skipped now, of which it is known where its draws begin.
@@ -350,22 +355,10 @@ func (r *Run) Skip(states []byte) (left int, err error) {
 	}
 	st, later := b.stream, r.behind(b)
 	r.hold(append(later, b))
-	began := b.began.each()
-	for k, each := range now.each() {
-		before := *began[k]
-		if drawn := each.Since(before, sinceMax); drawn < 0 {
-			b.after[k] = -1 // from here on nobody knows
-		} else {
-			before.Discard(drawn)
-			if k == 0 {
-				before.TakeNormal(each)
-				b.after[k] = before.Drawn()
-			} else {
-				before.TakeSpare(each, began[k], drawn, gaussOf(k-1))
-				b.after[k] = before.Place()
-			}
-			*each = before
-		}
+	if r.loader.seeds {
+		b.after = positions{states: &now}
+	} else {
+		now.count(&b.began, &b.after)
 	}
 	b.drew = true
 	now.save(&st.generators, allGenerators)
@@ -380,6 +373,27 @@ func (r *Run) Skip(states []byte) (left int, err error) {
 	r.advance(st)
 	r.announce()
 	return left, nil
+}
+
+// count notes how many words each was drawn since others stood in its place, and makes it the twin of that which counts them.
+func (g *generators) count(began *generators, to *positions) {
+	from := began.each()
+	for k, each := range g.each() {
+		before := *from[k]
+		if drawn := each.Since(before, sinceMax); drawn < 0 {
+			to.drawn[k] = -1 // from here on nobody knows
+		} else {
+			before.Discard(drawn)
+			if k == 0 {
+				before.TakeNormal(each)
+				to.drawn[k] = before.Drawn()
+			} else {
+				before.TakeSpare(each, from[k], drawn, gaussOf(k-1))
+				to.drawn[k] = before.Place()
+			}
+			*each = before
+		}
+	}
 }
 
 // beginAnew lets a batch be done over, files included where these are drawn. Nobody may have it in hand to make it.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"unsafe"
 
 	"github.com/goloader/goloader/core/draw"
 	"github.com/goloader/goloader/core/plan"
@@ -31,6 +32,7 @@ type stream struct {
 type generators struct {
 	mt     rng.MT19937
 	others []rng.MT19937 // Python's, numpy's, and those of the user's objects; nil where nothing draws from them
+	seeded bool          // a script seeds them
 }
 
 // numpys is the place of numpy's generator among the others.
@@ -72,18 +74,29 @@ func (g *generators) save(to *generators, some which) {
 	}
 }
 
-// positions is how many words were drawn from each of a worker's generators, in their Drawn's count; of those beside torch's
-// their Place.
-type positions [len(which{})]int64
+// positions is where a worker's generators stand.
+type positions struct {
+	drawn  [len(which{})]int64 // words that were drawn from each, in its Drawn's count; of those beside torch's their Place
+	states *generators         // in place of these, where a script seeds; nobody changes them
+}
 
 // note takes note of some generators' positions.
 func (g *generators) note(to *positions, some which) {
+	if g.seeded {
+		states := generators{}
+		if to.states != nil {
+			to.states.save(&states, allGenerators)
+		}
+		g.save(&states, some)
+		to.states = &states
+		return
+	}
 	if some[0] {
-		to[0] = g.mt.Drawn()
+		to.drawn[0] = g.mt.Drawn()
 	}
 	for k := range g.others {
 		if some[1+k] {
-			to[1+k] = g.others[k].Place()
+			to.drawn[1+k] = g.others[k].Place()
 		}
 	}
 }
@@ -406,29 +419,49 @@ func (r *Run) behind(b *batch) []*batch {
 }
 
 // Positions is how many numbers say where the run stands: one a stream, or one for each generator of each stream.
-func (r *Run) Positions() int { return len(r.streams) * r.generatorsEach() }
+func (r *Run) Positions() int { return len(r.streams) * r.positionsEach() }
 
-func (r *Run) generatorsEach() int {
-	if r.loader.script != nil {
+func (r *Run) positionsEach() int {
+	switch {
+	case r.loader.script == nil:
+		return 1
+	case r.loader.seeds:
+		return r.loader.StatesBytes() / 8
+	default:
 		return r.loader.generatorsEach()
 	}
-	return 1
 }
 
 // Position writes how many words each stream has drawn for the batches that Next has handed out or reported lost: what is
 // under way beyond them does not count. Resume goes on from there. Of a script's streams it writes a number for each
-// generator, in the order of LoadStates; -1 where only the user's own code knows.
+// generator, in the order of LoadStates; -1 where only the user's own code knows. Of a script that seeds it writes the states
+// themselves, as LoadStates takes them; zeros before anything was drawn.
 func (r *Run) Position(drawn []int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(drawn) != r.Positions() {
 		return fmt.Errorf("room for %d positions of streams, there are %d", len(drawn), r.Positions())
 	}
-	each := r.generatorsEach()
+	each := r.positionsEach()
 	for i := range r.streams {
-		copy(drawn[i*each:(i+1)*each], r.streams[i].yielded[:])
+		yielded, to := &r.streams[i].yielded, drawn[i*each:(i+1)*each]
+		switch {
+		case !r.loader.seeds:
+			copy(to, yielded.drawn[:])
+		case yielded.states == nil:
+			clear(to)
+		default:
+			if err := yielded.states.store(bytesOf(to)); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
+}
+
+// bytesOf are numbers as they lie in memory.
+func bytesOf(numbers []int64) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(numbers))), 8*len(numbers))
 }
 
 // Resume puts a run that was just started to where another one with its options stood: the next batch is number sequence,
@@ -446,7 +479,10 @@ func (r *Run) Resume(sequence int64, drawn []int64) error {
 	case len(drawn) != r.Positions():
 		return fmt.Errorf("%d positions of streams, there are %d", len(drawn), r.Positions())
 	}
-	each := r.generatorsEach()
+	each := r.positionsEach()
+	if r.loader.seeds {
+		return r.resumeStates(sequence, drawn, each)
+	}
 	for i, n := range drawn {
 		if n < 0 {
 			return fmt.Errorf("%d words drawn from stream %d", n, i/each)
@@ -465,7 +501,23 @@ func (r *Run) Resume(sequence int64, drawn []int64) error {
 				}
 			}
 		}
-		copy(st.yielded[:], drawn[w*each:(w+1)*each])
+		copy(st.yielded.drawn[:], drawn[w*each:(w+1)*each])
+	}
+	r.sequence = sequence
+	return nil
+}
+
+// resumeStates is Resume where streams stand in states that were written.
+func (r *Run) resumeStates(sequence int64, states []int64, each int) error {
+	for w := range r.streams {
+		st, from := &r.streams[w], states[w*each:(w+1)*each]
+		if !slices.ContainsFunc(from, func(word int64) bool { return word != 0 }) {
+			continue // nothing was drawn
+		}
+		if err := st.load(bytesOf(from)); err != nil {
+			return fmt.Errorf("stream %d: %w", w, err)
+		}
+		st.note(&st.yielded, allGenerators)
 	}
 	r.sequence = sequence
 	return nil

@@ -12,6 +12,7 @@ const (
 	opensMax     = 64
 	registersMax = 1 << 12
 	tablesMax    = 1 << 8
+	slotsMax     = 1 << 4
 	vectorsMax   = 1 << 20 // numbers of all vectors
 )
 
@@ -44,6 +45,7 @@ func script(n node, p Part, from Source) *Script {
 		s.Tables = append(s.Tables, numberTable(n))
 	}
 	s.Generators = int(f.get("generators").int(0, GeneratorsMax))
+	s.Slots = int(f.get("slots").int(0, slotsMax))
 	s.Apart = f.get("apart").bool()
 	opens := f.get("opens")
 	for _, n := range opens.list() {
@@ -225,6 +227,17 @@ func (p scriptParser) instruction(n node) (made Instruction) {
 		made = apply
 	case "if":
 		made = If{Condition: p.expr(f.get("condition")), Then: p.block(f.get("then")), Else: p.block(f.get("else"))}
+	case "seed":
+		seed := Seed{Generator: generator(f)}
+		value := f.get("value")
+		if seed.Value = p.expr(value); seed.Value.Type() != Int {
+			value.fail("want an int")
+		}
+		made = seed
+	case "save":
+		made = Save{generator(f), p.slot(f)}
+	case "restore":
+		made = Restore{generator(f), p.slot(f)}
 	case "fail":
 		made = Fail{}
 	default:
@@ -233,6 +246,12 @@ func (p scriptParser) instruction(n node) (made Instruction) {
 	f.done()
 	return made
 }
+
+func generator(f *fields) Generator {
+	return oneOf(f.get("generator"), TorchGenerator, PythonGenerator, NumPyGenerator)
+}
+
+func (p scriptParser) slot(f *fields) int { return int(f.get("slot").int(0, int64(p.script.Slots)-1)) }
 
 // transform is one of those that have a script's numbers, or any other.
 func (p scriptParser) transform(n node, channels int) (t Transform) {

@@ -1,6 +1,10 @@
 package plan
 
-import "github.com/goloader/goloader/core/tensor"
+import (
+	"slices"
+
+	"github.com/goloader/goloader/core/tensor"
+)
 
 // Script makes samples of several images, as a user's own code makes them: which files it opens, what it draws of which
 // generator, and what it does to which image, in its order.
@@ -25,6 +29,23 @@ type Script struct {
 	Apart bool
 	// Generators are how many of the user's own objects are drawn from, beside a worker's three: each a random.Random.
 	Generators int
+	Slots      int // for states of generators
+}
+
+// Seeds says whether it puts generators into states: how many words were drawn does not say then where they stand.
+func (s *Script) Seeds() bool { return seeds(s.First) || seeds(s.Body) }
+
+func seeds(list []Instruction) bool {
+	return slices.ContainsFunc(list, func(each Instruction) bool {
+		switch t := each.(type) {
+		case If:
+			return seeds(t.Then) || seeds(t.Else)
+		case Seed, Restore:
+			return true
+		default:
+			return false
+		}
+	})
 }
 
 // VectorStarts is where each vector begins among a sample's numbers, which are behind its registers, and how many these are in all.
@@ -146,14 +167,46 @@ type If struct {
 	Then, Else []Instruction
 }
 
+// Seed starts one of a worker's generators over: torch.manual_seed, random.seed, numpy.random.seed. Seeds of more than 32 bits, or
+// below 0, are left to the user's own code.
+type Seed struct {
+	Generator Generator
+	Value     Expr
+}
+
+// Save keeps the state of one of a worker's generators, for the sample.
+type Save struct {
+	Generator Generator
+	Slot      int
+}
+
+// Restore puts it into a state that was kept of the same one.
+type Restore struct {
+	Generator Generator
+	Slot      int
+}
+
 // Fail leaves the sample to the user's own code.
 type Fail struct{}
 
-func (Let) instruction()   {}
-func (Fill) instruction()  {}
-func (Apply) instruction() {}
-func (If) instruction()    {}
-func (Fail) instruction()  {}
+// Generator is one of a worker's.
+type Generator string
+
+// The generators.
+const (
+	TorchGenerator  Generator = "torch"
+	PythonGenerator Generator = "python"
+	NumPyGenerator  Generator = "numpy"
+)
+
+func (Let) instruction()     {}
+func (Fill) instruction()    {}
+func (Apply) instruction()   {}
+func (If) instruction()      {}
+func (Seed) instruction()    {}
+func (Save) instruction()    {}
+func (Restore) instruction() {}
+func (Fail) instruction()    {}
 
 // Expr is a number: one of the types below.
 type Expr interface{ Type() Type }

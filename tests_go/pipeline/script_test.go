@@ -1,6 +1,7 @@
 package pipeline_test
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
@@ -13,11 +14,13 @@ import (
 	"github.com/goloader/goloader/core/pipeline"
 	"github.com/goloader/goloader/core/plan"
 	"github.com/goloader/goloader/core/rng"
+	"github.com/goloader/goloader/tests_go/mem/leakcheck"
 )
 
 // scripted is the plan of samples that draw from all three generators and from two of the user's objects: numpy's says which
 // file they open, the others' are among their numbers, and a sample for which Python's is small is left to the caller.
-func scripted(t *testing.T, samples, files int, apart bool) *plan.Plan {
+// With seeds it then seeds Python's and torch's, by the file's number, and puts torch's into the state before that again.
+func scripted(t *testing.T, samples, files int, apart, seeds bool) *plan.Plan {
 	t.Helper()
 	table := make([]byte, 0, 3*256)
 	for range 3 {
@@ -25,17 +28,23 @@ func scripted(t *testing.T, samples, files int, apart bool) *plan.Plan {
 			table = append(table, byte(v))
 		}
 	}
+	seeding := ""
+	if seeds {
+		seeding = `, {"do": "save", "generator": "torch", "slot": 0}, {"do": "seed", "generator": "torch", "value": ["number", 0]},
+			{"do": "seed", "generator": "python", "value": ["number", 0]}, {"do": "restore", "generator": "torch", "slot": 0}`
+	}
 	p, err := plan.Parse(fmt.Appendf(nil, `{"version": 1, "source": {"kind": "script"}, "output": null, "parts": [{"count": %d, "script": {
-		"files": [%d], "images": 1, "numbers": ["int", "float", "float", "float", "int"], "vectors": [], "tables": [], "generators": 2, "apart": %v,
+		"files": [%d], "images": 1, "numbers": ["int", "float", "float", "float", "int"], "vectors": [], "tables": [], "generators": 2,
+		"slots": 1, "apart": %v,
 		"opens": [{"list": 0, "row": ["number", 0], "mode": "RGB", "plain": false, "reader": ""}],
 		"first": [{"do": "let", "number": 0, "value": ["numpy.randint", %d]}],
 		"body": [{"do": "let", "number": 1, "value": ["torch.rand"]}, {"do": "let", "number": 2, "value": ["python.random"]},
 		{"do": "let", "number": 3, "value": ["own.random", 0]}, {"do": "let", "number": 4, "value": ["own.randbelow", 1, 1000]},
-		{"do": "if", "condition": ["<", ["number", 2], %v], "then": [{"do": "fail"}], "else": []}],
+		{"do": "if", "condition": ["<", ["number", 2], %v], "then": [{"do": "fail"}], "else": []}%s],
 		"gives": [{"image": 0, "file": 0, "output": {"dtype": "uint8", "channels": 3}, "table": "%s", "looks": null}], "columns": [0, 1, 2, 3, 4]}}],
 		"rng": {"fma": true, "correctly_rounded_exp": false}, "seek_index": {"bytes_max": 1000000, "path": null},
 		"pillow": {"pass_order": "shrink_first", "max_pixels": %d, "decoders": []}}`,
-		samples, files, apart, files, leftBelow, base64.StdEncoding.EncodeToString(table), maxPixels))
+		samples, files, apart, files, leftBelow, seeding, base64.StdEncoding.EncodeToString(table), maxPixels))
 	require.NoError(t, err)
 	return p
 }
@@ -57,13 +66,16 @@ func (w *worker) states(t *testing.T) []byte {
 }
 
 // numbers are those of the next batch's samples, and whether the script makes it.
-func (w *worker) numbers(samples, files int) (all []uint64, made bool) {
+func (w *worker) numbers(samples, files int, seeds bool) (all []uint64, made bool) {
 	made = true
 	for range samples {
 		row, first, second := w[2].NumPyBelow(uint64(files)), w[0].Rand(), w[1].Random()
 		all = append(all, row, math.Float64bits(float64(first)), math.Float64bits(second))
 		all = append(all, math.Float64bits(w[3].Random()), w[4].PythonBelow(1000))
 		made = made && second >= leftBelow
+		if seeds {
+			w[1].SeedPython(row)
+		}
 	}
 	return all, made
 }
@@ -77,7 +89,7 @@ func TestScriptsDrawAsOneWorkerAfterTheOther(t *testing.T) {
 	photos := make([]photo, files)
 	skipped, supplied := 0, 0
 	for k := range 8 {
-		apart := k%2 == 1
+		apart, seeds := k%2 == 1, k%4 > 1
 		for i := range photos {
 			kind, of := []string{"png", "png", "jpeg", "png", "liar", "cut png"}[i%6], size(20, 17)
 			if apart {
@@ -86,9 +98,11 @@ func TestScriptsDrawAsOneWorkerAfterTheOther(t *testing.T) {
 			photos[i] = kinds[kind](of, random)
 			photos[i].name = fmt.Sprintf("%d %s", i, kind)
 		}
-		p := scripted(t, samples, files, apart)
+		p := scripted(t, samples, files, apart, seeds)
 		o := pipeline.Options{Workers: 1 + random.IntN(4), Streams: 1 + random.IntN(3), Span: random.IntN(6)}
-		r := newRig(t, p, photos, o)
+		leakcheck.Check(t)
+		l := openLoader(t, p, store(t, photos))
+		r := start(t, l, p, photos, o)
 		workers, began := make([]worker, o.Streams), make([]worker, o.Streams)
 		for w := range workers {
 			for k := range workers[w] {
@@ -105,7 +119,7 @@ func TestScriptsDrawAsOneWorkerAfterTheOther(t *testing.T) {
 			}
 			w := &workers[k%o.Streams]
 			before := *w
-			numbers, made := w.numbers(len(batches[k]), files)
+			numbers, made := w.numbers(len(batches[k]), files, seeds)
 			lease, ask, err := r.next()
 			require.NoError(t, err)
 			for ; ask.Kind == pipeline.AskPixels && (made || random.IntN(2) == 0); supplied++ {
@@ -129,6 +143,10 @@ func TestScriptsDrawAsOneWorkerAfterTheOther(t *testing.T) {
 		}
 		position := make([]int64, r.run.Positions())
 		require.NoError(t, r.run.Position(position))
+		if seeds {
+			requireStates(t, l, o, workers, position)
+			workers = nil
+		}
 		for w := range workers {
 			for k := range workers[w] {
 				require.Equal(t, workers[w][k].Since(began[w][k], 1<<20), position[len(worker{})*w+k], "generator %d of stream %d", k, w)
@@ -158,7 +176,7 @@ func TestScriptsLeaveImagesThatTheCodeTakesOtherwise(t *testing.T) {
 		{name: "c", file: append(pngOf(s, with), "eXIf"...), size: s, rgb: with},
 	}
 	p, err := plan.Parse(fmt.Appendf(nil, `{"version": 1, "source": {"kind": "script"}, "output": null, "parts": [{"count": 3, "script": {
-		"files": [3], "images": 1, "numbers": [], "vectors": [], "tables": [], "generators": 2, "apart": false, "first": [], "body": [],
+		"files": [3], "images": 1, "numbers": [], "vectors": [], "tables": [], "generators": 2, "slots": 0, "apart": false, "first": [], "body": [],
 		"opens": [{"list": 0, "row": ["index"], "mode": "RGB", "plain": false, "reader": "opencv"}],
 		"gives": [{"image": 0, "file": 0, "output": {"dtype": "uint8", "channels": 3}, "table": "%s", "looks": "%s"}], "columns": []}}],
 		"rng": {"fma": true, "correctly_rounded_exp": false}, "seek_index": null,
@@ -183,6 +201,28 @@ func TestScriptsLeaveImagesThatTheCodeTakesOtherwise(t *testing.T) {
 		require.NoError(t, second(r.run.Skip(states)))
 	}
 	require.NoError(t, r.run.Close())
+}
+
+// requireStates says that positions are the states in which workers stand, and that another run goes on from there.
+func requireStates(t *testing.T, l *pipeline.Loader, o pipeline.Options, workers []worker, position []int64) {
+	t.Helper()
+	again := make([]int64, len(position))
+	run, err := l.Start(o)
+	require.NoError(t, err)
+	require.NoError(t, run.Resume(3, position))
+	require.NoError(t, run.Position(again))
+	require.Equal(t, position, again)
+	require.NoError(t, run.Close())
+	each := len(position) / len(workers)
+	for w := range workers {
+		var states []byte
+		for _, word := range position[w*each : (w+1)*each] {
+			states = binary.LittleEndian.AppendUint64(states, uint64(word))
+		}
+		if !bytes.Equal(states, make([]byte, len(states))) { // nothing was asked of it
+			requireSameNumbers(t, rand.New(rand.NewPCG(1, 2)), workers[w], states)
+		}
+	}
 }
 
 // requireSameNumbers compares generators by what they draw.

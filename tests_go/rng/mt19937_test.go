@@ -256,6 +256,15 @@ func TestPythonsSeedsAreItsOwn(t *testing.T) {
 	}
 }
 
+// What numpy.random.seed(seed) and numpy.random.bytes(8) give first, by numpy 2.
+func TestNumPysSeedsAreItsOwn(t *testing.T) {
+	for seed, want := range map[uint64][2]uint32{0: {2357136044, 2546248239}, 42: {1608637542, 3421126067}, 4294967295: {419326371, 479346978}} {
+		var mt rng.MT19937
+		mt.SeedNumPy(seed)
+		require.Equal(t, want, [2]uint32{mt.Uint32(), mt.Uint32()}, seed)
+	}
+}
+
 // deviates are what random.seed(7) and random.gauss(0, 1) give first, by CPython 3.11.
 var deviates = []float64{
 	-0x1.06057b7a4b411p-2, 0x1.05da59e8cdf2bp-1, -0x1.cf0b818bf4a85p-3, -0x1.42a14be7a8b63p-2, -0x1.dc2b58203e26dp-1,

@@ -326,6 +326,9 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
         raise RefusalError("collate", collation.name, "samples have images that are arrays of numpy's", "COLLATE_OWN")
     if loader.rng is not None or getattr(loader, "on_error", "raise") != "raise":
         raise RefusalError("loader", "rng or on_error", "its code draws random numbers", "CODE_UNREAD")
+    if part.seeds and loader.num_workers == 0:
+        why = "it seeds generators, which the program draws from as well"
+        raise SourceRefusal(type(loader.dataset).__qualname__, why, "CODE_UNREAD")
     if collation.plain and samples.ragged:
         what = type(loader.dataset).__qualname__
         raise SourceRefusal(what, "it gives arrays or tensors that differ in length", "CODE_UNREAD")

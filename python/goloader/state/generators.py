@@ -159,7 +159,7 @@ class Twins:
         return follow or states
 
 
-_STATE_BYTES = 5056  # of torch.get_rng_state()
+_STATE_BYTES = 5056  # of torch.get_rng_state(): Processes.WORDS
 
 # Of a generator's place (core/rng/gauss.go): words that were drawn, and above them what is known of a normal deviate.
 _PLACE_BITS = 40
@@ -179,6 +179,8 @@ class Processes:
     data     [generators, 5056] uint8; the second normal deviates of the random module's and of numpy's are in them
              (core/rng/gauss.go)
     """
+
+    WORDS = 632  # of 8 bytes, of a state
 
     def __init__(
         self,

@@ -646,7 +646,8 @@ class PrefetchingIterator(_NativeIterator):
     @property
     def _positions(self) -> int:
         """How many numbers say where the streams stand."""
-        return self._num_workers * (len(self._generators) + len(self._objects))
+        each = Processes.WORDS if self._plan.script is not None and self._plan.script.seeds else 1
+        return self._num_workers * (len(self._generators) + len(self._objects)) * each
 
     def _made_by_code(self, task: _Task, states: Processes) -> tuple[Any, Exception | None]:
         if not self._samples.unchanged(self._dataset):  # a worker of torch's would ask the one that it was begun with

@@ -619,7 +619,14 @@ def _is_known(kind: type) -> bool:
 
 
 def drawn_by(called: Any) -> str | None:
-    """What draws random numbers: its name, as "random.uniform"; None for all else, and for what the user replaced."""
+    """What draws random numbers, or seeds their generators: its name, as "random.uniform"; None for all else, and for
+    what the user replaced."""
+    if type(called) is FunctionType:
+        within = vars(called).get("__wrapped__", called)  # torch.compile puts a function of torch's around manual_seed
+        found = next((each for each, functions in _of_torch().items() if any(within is f for f in functions)), None)
+        return found if is_original(called, "torch") and is_original(within, "torch") else None
+    if called is vars(np.random.mtrand)["seed"]:
+        return "numpy.seed" if type(called) in _COMPILED and _numpy_is_its_own() else None
     if type(called) not in (MethodType, BuiltinFunctionType):
         return None
     if called.__self__ is np.random.mtrand._rand:
@@ -629,11 +636,11 @@ def drawn_by(called: Any) -> str | None:
             name = called.__name__ if called.__name__ in _NUMPY else None
         else:
             name = next((each for each in _NUMPY if vars(np.random.RandomState)[each] is called.__func__), None)
-        return name and f"numpy.{name}"
+        return name and f"numpy.{_STATES.get(name, name)}"
     if type(called) is MethodType:
         function, owner = called.__func__, called.__self__
         if owner is _python() and is_original(function, "random") and function.__name__ in _PYTHON:
-            return f"random.{function.__name__}"
+            return f"random.{_STATES.get(function.__name__, function.__name__)}"
     elif type(called) is BuiltinFunctionType:
         if called.__name__ == "random" and called.__self__ is _python():
             return "random.random"
@@ -645,11 +652,24 @@ def drawn_by(called: Any) -> str | None:
 
 
 _TORCH = (torch.rand, torch.randn, torch.rand_like, torch.randn_like, torch.multinomial, torch.bernoulli)
-_PYTHON = {"uniform", "randint", "randrange", "choice", "choices", "gauss", "shuffle"}
+_PYTHON = {
+    "uniform", "randint", "randrange", "choice", "choices", "gauss", "shuffle", "seed", "getstate", "setstate",
+}  # fmt: skip
 _NUMPY = {
     "rand", "random", "random_sample", "uniform", "randint", "choice", "randn", "standard_normal", "normal",
-    "permutation", "shuffle",
+    "permutation", "shuffle", "get_state", "set_state",
 }  # fmt: skip
+# What puts generators into states, and asks for these.
+_STATES = {"get_state": "save", "set_state": "restore", "getstate": "save", "setstate": "restore"}
+_COMPILED = (BuiltinFunctionType, type(np.random.mtrand.seed))
+
+
+def _of_torch() -> dict[str, list[Any]]:
+    """Functions of torch's that are written in Python."""
+    names = {"torch.seed": ["manual_seed"], "torch.save": ["get_rng_state"], "torch.restore": ["set_rng_state"]}
+    found = {name: [vars(torch.random).get(each) for each in functions] for name, functions in names.items()}
+    # A worker process does nothing by these: torch does not begin CUDA there.
+    return found | {"torch.cuda": [vars(torch.cuda.random).get(each) for each in ("manual_seed", "manual_seed_all")]}
 
 
 def _python() -> Any:

@@ -118,6 +118,8 @@ class Compiler:
         self.body: list[Any] = []
         self.into = self.body
         self.drawn: dict[int, Number | Vector | Expression] = {}
+        # States of generators that were kept, by the numbers of what asked for them: whose, where, and in which block.
+        self.states: dict[int, tuple[str, int, list[Any]]] = {}
         # Of what was drawn of a list of things: the places.
         self.places: dict[int, list[Number]] = {}
         self.branches: dict[int, tuple[list[Any], list[Any]] | bool] = {}
@@ -853,6 +855,7 @@ class Compiler:
             **rows,
             "files": list(counts),
             "generators": len(self.objects),
+            "slots": len(self.states),
             "apart": False,
             "images": self._images,
             "numbers": self._registers,

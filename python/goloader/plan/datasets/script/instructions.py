@@ -72,12 +72,21 @@ def generators_of(instructions: Any) -> set[str]:
     for each in flat(instructions):
         if isinstance(each, list) and each and isinstance(each[0], str) and each[0].partition(".")[0] in _DRAWN:
             found.add(each[0].partition(".")[0])
+        if isinstance(each, dict) and each.get("do") in _STATES:
+            found.add(each["generator"])
         if isinstance(each, dict) and str(each.get("op", "")).startswith(("random_", *_RANDOM_OPS)):
             found.add("torch")
     return found
 
 
 _DRAWN = ("python", "numpy", "torch", "own")
+# Instructions that put generators into states, or keep these.
+_STATES = ("seed", "save", "restore")
+
+
+def seeds(instructions: Any) -> bool:
+    """Whether any puts a generator into a state."""
+    return any(isinstance(each, dict) and each.get("do") in ("seed", "restore") for each in flat(instructions))
 
 
 def split(body: list[Any], first: set[int]) -> tuple[list[Any], list[Any]]:

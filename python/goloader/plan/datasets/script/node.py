@@ -40,6 +40,7 @@ from .code import ScriptCode
 from .compiler import Compiler
 from .giving import IMAGES, STACKS, Given
 from .images.stack import Stack
+from .instructions import seeds
 from .opening import Opened
 
 
@@ -56,6 +57,7 @@ class ScriptPart:
     examples  of images, of another size
     stacks  fields behind all others, of several images each
     fields  rows of arrays and of sounds, in place of images
+    seeds   it puts generators into states
     alone   none of these shares memory with another, or with the dataset
     arrays  some images are arrays, of which default_collate makes tensors
     """
@@ -77,6 +79,7 @@ class ScriptPart:
     examples: tuple[Any, ...]
     stacks: tuple[Stack, ...]
     fields: tuple[Field, ...]
+    seeds: bool
     alone: bool
     arrays: bool
 
@@ -199,7 +202,8 @@ class Scripted(Node):
             tuple(compiler.needs), tuple(dict.fromkeys(compiler.names)), frozenset(compiler.generators),
             tuple(compiler.objects), images,
             tuple(compiler.column_kinds), sample, examples, tuple(compiler.stacks), tuple(compiler.fields),
-            compiler.crops is None or compiler.crops.alone, compiler.gives_arrays,
+            seeds([script["first"], script["body"]]), compiler.crops is None or compiler.crops.alone,
+            compiler.gives_arrays,
         )  # fmt: skip
         apart = [beside for each, beside in given if beside is not None and isinstance(each.made, MadeApart)]
         if apart:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING
@@ -38,6 +38,9 @@ def draw(c: Compiler, drawn: Drawn) -> None:
         c.own.means(call.function)
     library, _, kind = name.partition(".")
     c.accounted.add(id(drawn))
+    if kind in _STATES:
+        _STATES[kind](c, drawn.number, call, _GENERATORS[library])
+        return
     choice = c.own.chosen(call)
     if choice is not None and choice.kind is Shuffled:
         c.drawn[drawn.number] = _shuffled(c, call)
@@ -48,6 +51,53 @@ def draw(c: Compiler, drawn: Drawn) -> None:
         c.places[drawn.number] = _order(c, library, choice.count)
     else:
         c.places[drawn.number] = [_place(c, kind, library, choice) for _ in range(choice.count or 1)]
+
+
+_GENERATORS = {"random": "python", "numpy": "numpy", "torch": "torch"}
+
+
+def _seed(c: Compiler, number: int, call: Call, generator: str) -> None:
+    """A generator starts over, from a number that its function takes."""
+    found = c.number(_alone(call, {"python": "a"}.get(generator, "seed")))
+    if found.kind not in {"python": ("int",), "numpy": arithmetic.PLACES}.get(generator, _ENDS):
+        raise UnreadableError(f"seeds by {call}", call)
+    c.into.append({"do": "seed", "generator": generator, "value": c.sure(found)._replace(kind="int").json})
+
+
+def _cuda(c: Compiler, number: int, call: Call, generator: str) -> None:
+    """The generators of devices, which nothing here draws from."""
+    if c.number(_alone(call, "seed")).kind not in _ENDS:
+        raise UnreadableError(f"seeds by {call}", call)
+
+
+def _save(c: Compiler, number: int, call: Call, generator: str) -> None:
+    """The state of a generator, which code may put it into again."""
+    if call.arguments or call.options:
+        raise UnreadableError(f"asks for {call}", call)
+    c.states[number] = generator, len(c.states), c.into
+    c.into.append({"do": "save", "generator": generator, "slot": c.states[number][1]})
+
+
+def _restore(c: Compiler, number: int, call: Call, generator: str) -> None:
+    of = _alone(call, {"torch": "new_state"}.get(generator, "state"))
+    kept, slot, block = c.states.get(of.number, ("", 0, [])) if isinstance(of, Drawn) else ("", 0, [])
+    if kept != generator or not c.is_in(block):
+        raise UnreadableError(f"puts a generator into {of}", of)
+    c.into.append({"do": "restore", "generator": generator, "slot": slot})
+
+
+_STATES: dict[str, Callable[[Compiler, int, Call, str], None]] = {
+    "seed": _seed, "cuda": _cuda, "save": _save, "restore": _restore,
+}  # fmt: skip
+_ENDS = (*arithmetic.PLACES, "int64")
+
+
+def _alone(call: Call, name: str) -> Expression:
+    """The one argument of a call. Raises UnreadableError."""
+    given = bind(call, (name,))
+    if name not in given:
+        raise UnreadableError(f"seeds by {call}", call)
+    return given[name]
 
 
 def _place(c: Compiler, kind: str, library: str, choice: Choice) -> Number:
