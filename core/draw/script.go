@@ -256,6 +256,8 @@ func (c *scriptCompiler) instruction(each plan.Instruction) (instruction, error)
 			f.fail("it goes a way that is left to the user's own code")
 			return nil
 		}, nil
+	case plan.Repeat:
+		return c.repeat(t)
 	case plan.Seed:
 		return c.seed(t)
 	case plan.Save:
@@ -273,6 +275,29 @@ func (c *scriptCompiler) instruction(each plan.Instruction) (instruction, error)
 	default:
 		return nil, fmt.Errorf("unknown instruction %T", each)
 	}
+}
+
+// turnsMax is more than anybody waits for, and less than would block other samples for a second.
+const turnsMax = 1 << 16
+
+func (c *scriptCompiler) repeat(t plan.Repeat) (instruction, error) {
+	until, err := compileFloat(t.Until)
+	if err != nil {
+		return nil, err
+	}
+	turn, err := c.block(t.Turn)
+	return func(f *Frame) error {
+		for range turnsMax {
+			if err := turn.run(f); err != nil {
+				return err
+			}
+			if floatOf(until(f)) != 0 || f.failed != "" {
+				return nil
+			}
+		}
+		f.fail(fmt.Sprintf("a loop of more than %d turns", turnsMax))
+		return nil
+	}, err
 }
 
 // generator is one that a script draws from.

@@ -227,6 +227,8 @@ func (p scriptParser) instruction(n node) (made Instruction) {
 		made = apply
 	case "if":
 		made = If{Condition: p.expr(f.get("condition")), Then: p.block(f.get("then")), Else: p.block(f.get("else"))}
+	case "repeat":
+		made = Repeat{Turn: p.block(f.get("turn")), Until: p.expr(f.get("until"))}
 	case "seed":
 		seed := Seed{Generator: generator(f)}
 		value := f.get("value")

@@ -40,6 +40,8 @@ func seeds(list []Instruction) bool {
 		switch t := each.(type) {
 		case If:
 			return seeds(t.Then) || seeds(t.Else)
+		case Repeat:
+			return seeds(t.Turn)
 		case Seed, Restore:
 			return true
 		default:
@@ -186,6 +188,12 @@ type Restore struct {
 	Slot      int
 }
 
+// Repeat takes a turn of a loop until a number is not 0 behind it.
+type Repeat struct {
+	Turn  []Instruction
+	Until Expr
+}
+
 // Fail leaves the sample to the user's own code.
 type Fail struct{}
 
@@ -206,6 +214,7 @@ func (If) instruction()      {}
 func (Seed) instruction()    {}
 func (Save) instruction()    {}
 func (Restore) instruction() {}
+func (Repeat) instruction()  {}
 func (Fail) instruction()    {}
 
 // Expr is a number: one of the types below.

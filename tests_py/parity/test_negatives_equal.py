@@ -29,6 +29,12 @@ class Rated(Dataset[Any]):
     def __len__(self) -> int:
         return 61
 
+    def other(self, i: int) -> int:
+        while True:
+            j = random.randint(0, 60)
+            if self.users[j] != self.users[i]:
+                return j
+
 
 NEGATIVES = {
     "a list": [
@@ -51,6 +57,21 @@ NEGATIVES = {
         "    if j not in set(self.rated[self.users[i]]): break",
         "self.users[i], j, random.random()",
     ],
+    "until one is": [
+        "while True:",
+        "    j = random.choice(self.users)",
+        "    if j == self.users[i]:",
+        "        break",
+        "i, j, random.random()",
+    ],
+    "until two are": [
+        "first, second = 0, 1",
+        "while self.users[first] != self.users[second]:",
+        "    first = np.random.randint(61)",
+        "    second = random.randrange(61)",
+        "i, first, second",
+    ],
+    "a loop in a function": ["j = self.other(i)", "k = self.other(j)", "i, j, k"],
     "one way or another": [
         "j = np.random.randint(60)",
         "self.users[i], j, 1.0 if j in self.rated[self.users[i]] else 0.5",
@@ -63,6 +84,38 @@ NEGATIVES = {
 def test_what_is_drawn_until_it_is_in_no_list(name: str, num_workers: int, tmp_path: Path) -> None:
     dataset = dataset_of(Rated, NEGATIVES[name], tmp_path)
     check(Program(loader_of(dataset, batch_size=8, shuffle=True, num_workers=num_workers)))
+
+
+# What a turn leaves to the next: nothing says then what all turns do.
+LEFT = {
+    "the number before": ["a = b = 0", "while a + b < 90:", "    a = b", "    b = random.randrange(60)", "i, a, b"],
+    "two turns ago": [
+        "a, b, c = 0, 0, 0",
+        "while a + c < 90:",
+        "    a = b",
+        "    b = c",
+        "    c = random.randrange(60)",
+        "i, a, b, c",
+    ],
+    "how many there were": ["n = 0", "while random.random() < 0.5:", "    n += 1", "i, n"],
+    "a list": ["found = []", "while random.random() < 0.5:", "    found.append(random.random())", "i, len(found)"],
+    "the best": ["j = 0", "while random.random() < 0.8:", "    j = max(j, random.randrange(60))", "i, j"],
+    "a sum": ["j = 0", "while j < 60:", "    j = j + random.randrange(20)", "i, j"],
+    "none at the end": [
+        "j = 60",
+        "while random.random() < 0.8:",
+        "    k = j",
+        "    j = random.randrange(60)",
+        "i, j, k",
+    ],
+}
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+@pytest.mark.parametrize("name", LEFT)
+def test_turns_that_differ(name: str, num_workers: int, tmp_path: Path) -> None:
+    dataset = dataset_of(Rated, LEFT[name], tmp_path)
+    check(Program(loader_of(dataset, batch_size=8, shuffle=True, num_workers=num_workers)), native=False)
 
 
 def test_lists_that_are_asked_may_change(tmp_path: Path) -> None:

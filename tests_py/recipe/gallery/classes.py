@@ -268,6 +268,45 @@ class Masks(Voc):
         return torch.as_tensor(np.array(image)).permute(2, 0, 1).float() / 255, classes, labels, some[None]
 
 
+class SameSeed(Voc):
+    """An image and its mask, with the same random numbers for both."""
+
+    def __getitem__(self, i: int) -> Any:
+        image, mask = Image.open(self.path(i)).convert("RGB"), Image.open(self.path(i, "masks", "png"))
+        seed = np.random.randint(2147483647)
+        random.seed(seed)
+        torch.manual_seed(seed)
+        image = self.transform(image)
+        random.seed(seed)
+        torch.manual_seed(seed)
+        mask = self.transform(mask.convert("L"))
+        return image, mask
+
+
+class Siamese(Files):
+    """Two photos, of one label or of two, drawn until that is so."""
+
+    def __init__(self, root: Path, transform: Any = None) -> None:
+        super().__init__(root, transform)
+        self.images = [(self.path(i), i % 5) for i in range(COUNT)]
+
+    def __getitem__(self, i: int) -> Any:
+        first = random.choice(self.images)
+        if random.randint(0, 1):
+            while True:
+                second = random.choice(self.images)
+                if first[1] == second[1]:
+                    break
+        else:
+            while True:
+                second = random.choice(self.images)
+                if first[1] != second[1]:
+                    break
+        one = self.transform(Image.open(first[0]).convert("L"))
+        other = self.transform(Image.open(second[0]).convert("L"))
+        return one, other, torch.from_numpy(np.array([int(second[1] != first[1])], dtype=np.float32))
+
+
 class SimClr(Files):
     """Two crops of one image."""
 
@@ -628,6 +667,10 @@ CASES: dict[str, Case] = {
     "VOC, mask in numpy": Case(VocArray),
     "VOC, squeezed": Case(VocSqueezed),
     "masks by class": Case(Masks),
+    "the same seed for image and mask": Case(
+        lambda root: SameSeed(root, T.Compose([T.RandomResizedCrop(30), T.RandomHorizontalFlip(), T.ToTensor()])),
+    ),
+    "siamese": Case(lambda root: Siamese(root, T.Compose([T.Resize((30, 32)), T.ToTensor()]))),
     "numpy by hand": Case(HandWritten),
     "numpy in place": Case(InPlaceArrays),
     "arrays of bytes": Case(Bytes),

@@ -19,9 +19,10 @@ out.
 
 Where a `draws` is given, calls of random numbers are told apart (Drawn), and a branch that `decide` cannot tell is
 followed both ways to where they meet (Branch): behind it a value is Either the one or the other. What sets an item of
-something that was not made here is told as well (Stored). A way that is not understood, or raises, is Unknown; so are
-turns of a loop that draws anew (`while other == index`), from the 17th on. What raises is left to the code itself:
-handlers of exceptions are read past. What an object that the code makes has by a name is for `given` to say.
+something that was not made here is told as well (Stored). A way that is not understood, or raises, is Unknown. Of a
+loop that draws anew (`while other == index`) the third turn stands for all that follow (Repeated). What raises is left
+to the code itself: handlers of exceptions are read past. What an object that the code makes has by a name is for
+`given` to say.
 
 A `collate_fn` is read as well: of a batch of samples, which its loops and comprehensions go through. What a loop does
 for a sample is read once, as an expression of the Member that it is at; a list that it fills has a Spread in it, and a
@@ -77,6 +78,7 @@ from .expressions import (
     Module,
     Name,
     Part,
+    Repeated,
     Sorted,
     Spread,
     Stored,
@@ -96,6 +98,6 @@ __all__ = [
     "COMPARISONS", "IN_PLACE", "NONE", "SIGNS", "Apart", "Attribute", "Batch", "Binary", "Branch", "Call", "Callee",
     "Choice", "Chosen", "Closed", "Constant", "Display", "Drawn", "Either", "Entered", "Exited", "Expression",
     "Extended", "Filled", "Index", "Inner", "Item", "Itself", "Mapping", "Member", "Module", "Name", "Part", "Reader",
-    "Reading", "Several", "Shuffled", "Sorted", "Spread", "Stored", "Text", "Unary", "Unknown", "UnreadableError",
-    "Uses", "check_python", "extent_of", "fields_of", "own_parts", "parts_of",
+    "Reading", "Repeated", "Several", "Shuffled", "Sorted", "Spread", "Stored", "Text", "Unary", "Unknown",
+    "UnreadableError", "Uses", "check_python", "extent_of", "fields_of", "own_parts", "parts_of",
 ]  # fmt: skip

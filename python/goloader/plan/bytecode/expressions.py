@@ -351,6 +351,16 @@ class Branch:
 
 
 @dataclass(frozen=True, eq=False)
+class Repeated:
+    """A turn of a loop, which is taken again until a condition comes out as `outcome`."""
+
+    turn: tuple[Expression, ...]
+    condition: Expression
+    outcome: bool
+    place: str
+
+
+@dataclass(frozen=True, eq=False)
 class Exit(Expression):
     """What the end of `with manager` calls."""
 

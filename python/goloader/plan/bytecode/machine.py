@@ -45,6 +45,8 @@ from .expressions import (
     Mapping,
     Member,
     Name,
+    Part,
+    Repeated,
     Sorted,
     Spread,
     Text,
@@ -84,11 +86,10 @@ ITEMS_MAX = 256
 _STEPS_MAX = 60_000
 _FORKS_MAX = 512  # of code for one sample: random erasing that tries a hundred times has 300
 
-# Turns that are followed of a loop which goes on while two values are equal, or one is in a list, as comparisons come
-# out then.
-_TURNS_MAX = 16
-_PARTS_MAX = 1_000  # in all variables then
-_SELDOM = {"==": True, "!=": False, "in": True, "not in": False}
+_PARTS_MAX = 1_000  # in all variables, where a loop is looked at
+
+# What a turn of a loop may evaluate that is taken again and again.
+_OF_TURNS = Attribute | Binary | Call | Drawn | Item | Name | Part | Unary
 
 # Constants of the same one of these are compared here, in a collate_fn.
 _PLAIN = {int, str}
@@ -99,10 +100,6 @@ _ARRAYS = Binary | Call | Drawn | Either | Filled | Item | Unary
 # What takes all that a generator gives: in a sample's code, and in a collate_fn's.
 _GATHERERS: dict[str, Any] = {"tuple": tuple, "list": list, "dict": dict}
 _REDUCERS: dict[str, Any] = {"tuple": tuple, "list": list, "max": max, "min": min, "sum": sum}
-
-
-class _TurnsError(UnreadableError):
-    """A loop that goes on drawing anew."""
 
 
 class _Fork(Exception):
@@ -173,6 +170,8 @@ class Machine:
         self._at = 0
         self._outcome: bool | None = None  # of the next branch, if that is known
         # Instructions of which one way is being gone, and which: in a loop once for each turn.
+        # At each of these: the number of the Branch, and the variables.
+        self._passed: tuple[tuple[int, dict[str, Expression]], ...] = ()
         self._within: tuple[tuple[tuple[int, int | None, tuple[int, ...]], bool], ...] = ()
         self._line: int | None = function.__code__.co_firstlineno
 
@@ -239,14 +238,15 @@ class Machine:
         within = instruction.offset, None if fork.either is None else fork.either.number, turn
         outcomes = [outcome for each, outcome in self._within if each == within]
         if outcomes:
-            why = f"has a loop that goes on by {condition}"
-            seldom = isinstance(condition, Binary) and _SELDOM.get(condition.operator) is outcomes[-1]
+            if self._within[-1] == (within, outcomes[-1]) and self._is_alike(condition):
+                self._outcome = not outcomes[-1]
+                alike = Repeated(tuple(self.reader.evaluated), condition, self._outcome, self.place)
+                self.reader.evaluated[:] = [alike]
+                return None
             places = [each[:2] for each, _ in self._within if each != within]
             # A loop in a loop would have too many turns, and values may grow by each.
-            if not seldom or len(set(places)) < len(places) or self._is_large(condition):
-                raise UnreadableError(why)
-            if len(outcomes) == _TURNS_MAX:
-                raise _TurnsError(why)
+            if len(outcomes) > 1 or len(set(places)) < len(places) or self._is_large(condition):
+                raise UnreadableError(f"has a loop that goes on by {condition}")
         reader, place, number = self.reader, self.place, next(self.reader.numbers)
         meet = meets(self.function.__code__).get(instruction.offset)
         if meet is None and fork.either is None:
@@ -261,6 +261,7 @@ class Machine:
             machine = copy.copy(self)
             machine.stack, machine.locals, machine.yielded = list(self.stack), dict(self.locals), list(self.yielded)
             machine.made, machine._within = Lists(self.made.all), (*self._within, (within, outcome))
+            machine._passed = (*self._passed, (number, machine.locals.copy()))
             if fork.either is None:
                 machine._outcome = outcome
             else:
@@ -330,7 +331,7 @@ class Machine:
         """What nobody can say of where it stands."""
         error.place = error.place or self.place
         stands = self._code[self._at - 1].offset
-        return Unknown(str(error), isinstance(error, _TurnsError) or stands not in ending(self.function.__code__))
+        return Unknown(str(error), stands not in ending(self.function.__code__))
 
     def _turn_of(self, offset: int) -> int | None:
         """Where the next turn begins of the innermost loop around an instruction; None where there is none."""
@@ -341,6 +342,30 @@ class Machine:
                     n -= 1
                 begin = self._code[n].offset
         return begin
+
+    def _is_alike(self, condition: Expression) -> bool:
+        """Whether the turn of a loop that ends with a condition is like all that may follow it: it draws, nothing in it
+        is made of what the turn before it drew, and every variable is what that left, or is drawn anew."""
+        if len(self._passed) < 2 or self._within[-1] != self._within[-2] or self._is_large(condition):
+            return False
+        (before, _), (begin, known) = self._passed[-2:]
+        turn = self.reader.evaluated
+        if not all(isinstance(each, _OF_TURNS) for each in turn) or not self.reader.numbers_alone(turn):
+            return False
+
+        def drawn(of: Expression) -> list[int]:
+            return [part.number for part in parts_of(of) if isinstance(part, Drawn)]
+
+        numbers = [number for each in (*turn, condition) for number in drawn(each)]
+        if not any(number > begin for number in numbers) or any(before < number < begin for number in numbers):
+            return False
+        if known.keys() != self.locals.keys():
+            return False
+        anew = ((known[name], value, drawn(value)) for name, value in self.locals.items())
+        return all(
+            was is value or (not found and was == value) or (max(found, default=0) > begin and not is_made(value))
+            for was, value, found in anew
+        )
 
     def _is_large(self, condition: Expression) -> bool:
         """Whether a condition and the variables are made of many parts, each counted wherever it is."""

@@ -16,6 +16,7 @@ from .expressions import (
     Filled,
     Item,
     Name,
+    Repeated,
     own_parts,
     parts_of,
 )
@@ -46,6 +47,10 @@ class Uses:
                 self._add((each.condition,))
                 self._add_evaluated(each.then, {**ways, each.number: True})
                 self._add_evaluated(each.otherwise, {**ways, each.number: False})
+            elif isinstance(each, Repeated):
+                self._by.setdefault(id(each.condition), []).append(None)
+                self._add((each.condition,))
+                self._add_evaluated(each.turn, ways)
             else:
                 self._ways[id(each)] = ways
                 self._add((each,))

@@ -46,6 +46,7 @@ from ...bytecode import (
     Mapping,
     Member,
     Part,
+    Repeated,
     Spread,
     Stored,
     Text,
@@ -330,7 +331,9 @@ class _Maker:
         """What is done one after the other of what the code evaluates."""
         steps: list[_Make] = []
         for each in evaluated:
-            if isinstance(each, Branch):
+            if isinstance(each, Repeated):
+                steps += self._steps(each.turn, needed)
+            elif isinstance(each, Branch):
                 steps += self._branch(each, needed)
             elif any(each is change for change in self._changes):
                 parts = each.owner, each.key, each.item

@@ -40,6 +40,7 @@ from ...bytecode import (
     Part,
     Reader,
     Reading,
+    Repeated,
     Several,
     Shuffled,
     UnreadableError,
@@ -205,7 +206,9 @@ class ScriptCode(OwnCode):
     def _opened(self, evaluated: Sequence[Any]) -> int:
         count = 0
         for each in evaluated:
-            if isinstance(each, Branch):
+            if isinstance(each, Repeated):
+                count += self._opened(each.turn)
+            elif isinstance(each, Branch):
                 count += self._opened((*each.then, *each.otherwise))
             elif isinstance(each, Call):
                 count += self._takes_image(each)

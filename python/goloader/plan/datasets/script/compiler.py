@@ -49,6 +49,7 @@ from ...bytecode import (
     Mapping,
     Name,
     Part,
+    Repeated,
     Stored,
     Unary,
     Unknown,
@@ -128,6 +129,7 @@ class Compiler:
         # By the number of a branch that converts a file's image unless it has a mode: the image, and before.
         self.conversions: dict[int, tuple[Expression, Expression]] = {}
         self.of_two: dict[Any, Number | Picture] = {}
+        self.items_of_two: dict[Either, Expression | None] = {}
         # By the id of an expression, which is kept, so that no other has it.
         self.known: dict[int, tuple[Expression, Picture | None]] = {}
         self._let_as: dict[int, tuple[Expression, Number, list[Any]]] = {}
@@ -273,6 +275,8 @@ class Compiler:
         for each in evaluated:
             if isinstance(each, Branch):
                 self._branch(each)
+            elif isinstance(each, Repeated):
+                self._repeat(each)
             elif isinstance(each, Unknown):
                 if not each.left:
                     raise UnreadableError(each.why)
@@ -521,7 +525,20 @@ class Compiler:
         finally:
             self.into = outer
 
-    def _condition(self, branch: Branch) -> Number:
+    def _repeat(self, repeated: Repeated) -> None:
+        """A turn of a loop that is taken until a number says that it was the last."""
+        turn: list[Any] = []
+        self.around[id(turn)] = self.into
+        with self.inside(turn):
+            self._walk(repeated.turn)
+            holds = self._condition(repeated)
+        if not (holds.is_python or holds.kind == "condition"):
+            raise UnreadableError(f"branches on {repeated.condition}", place=repeated.place)
+        self.into.append(
+            {"do": "repeat", "turn": turn, "until": holds.json if repeated.outcome else ["not", holds.json]}
+        )
+
+    def _condition(self, branch: Branch | Repeated) -> Number:
         """What a branch goes by: a number, or whether a value that is worked out ahead is true."""
         for each in (branch.condition, Unary("not", Unary("not", branch.condition))):
             with suppress(UnreadableError):
@@ -557,6 +574,8 @@ class Compiler:
             if isinstance(each, Branch):
                 self.branches.setdefault(each.number, True)
                 self._pass_over((*each.then, *each.otherwise))
+            elif isinstance(each, Repeated):
+                self._pass_over(each.turn)
             else:
                 self.accounted.add(id(each))
 
@@ -570,6 +589,8 @@ class Compiler:
         for each in reversed(evaluated):  # what something is made of comes before it
             if isinstance(each, Branch):
                 self._check_all((*each.then, *each.otherwise))
+            elif isinstance(each, Repeated):
+                self._check_all(each.turn)
             elif not isinstance(each, Unknown) and id(each) not in self.accounted:
                 if id(each) not in asides:
                     if isinstance(each, Apart):

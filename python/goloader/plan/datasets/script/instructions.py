@@ -22,6 +22,11 @@ def registers_in(json: Any) -> Iterator[int]:
     return (each[1] for each in flat(json) if isinstance(each, list) and each[:1] == ["number"])
 
 
+def _set_by(instructions: Any) -> set[int]:
+    """The numbers that are set."""
+    return {each["number"] for each in flat(instructions) if isinstance(each, dict) and each.get("do") == "let"}
+
+
 def _wanted(instructions: Sequence[Any], first: set[int], generators: set[str]) -> bool:
     """Adds to `first` the numbers that its numbers are made of, and those that are drawn from the same generators.
 
@@ -33,6 +38,12 @@ def _wanted(instructions: Sequence[Any], first: set[int], generators: set[str]) 
             drawn = generators_of(each["value"])
             if each["number"] in first or drawn & generators:
                 first |= {each["number"], *registers_in(each["value"])}
+                generators |= drawn
+                found = True
+        elif each["do"] == "repeat":
+            drawn = generators_of(each)
+            if drawn & generators or _set_by(each["turn"]) & first:
+                first |= {*_set_by(each["turn"]), *registers_in(each)}
                 generators |= drawn
                 found = True
         elif each["do"] == "if":
@@ -53,7 +64,7 @@ def _parted(instructions: Sequence[Any], first: set[int]) -> tuple[list[Any], li
                 if then or otherwise:
                     part.append(each | {"then": then, "else": otherwise})
         else:
-            parts[0 if each["do"] == "let" and each["number"] in first else 1].append(each)
+            parts[0 if _set_by([each]) & first else 1].append(each)
     return parts
 
 

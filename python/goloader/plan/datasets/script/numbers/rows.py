@@ -277,7 +277,7 @@ def row_of(c: Compiler, of: Expression) -> tuple[Expression, Number]:
     for part in parts:
         if c.known.get(id(part), (part, None))[1] is not None:
             raise UnreadableError(f"uses the image {part}", part)
-    if any(isinstance(part, Drawn) for part in parts):
+    if any(isinstance(part, Drawn | Either) for part in parts):
         of = _placed(c, of)
     keys = list(_keys(of, lambda key: _is_row(c, key)))
     rows = [key for key in keys if _is_row(c, key)]
@@ -296,10 +296,23 @@ def _placed(c: Compiler, of: Expression) -> Expression:
     """An expression with items of lists in place of those that are drawn of them."""
 
     def place(each: Expression) -> Expression | None:
+        if isinstance(each, Either):
+            return _one_place(c, each)
         found = c.drawn.get(each.number) if isinstance(each, Drawn) else None
         return found if isinstance(found, Expression) else None
 
     return _replaced(of, place)
+
+
+def _one_place(c: Compiler, of: Either) -> Expression | None:
+    """The item of a list at one of two places, in place of one of two items of it; None for all else."""
+    if of not in c.items_of_two:
+        c.items_of_two[of] = None
+        match [_placed(c, each) for each in (of.then, of.otherwise)]:
+            case [Item(owner=owner, key=then), Item(owner=other, key=otherwise)] if owner == other:
+                if all(isinstance(key, Index) or _is_row(c, key) for key in (then, otherwise)):
+                    c.items_of_two[of] = Item(owner, replace(of, then=then, otherwise=otherwise))
+    return c.items_of_two[of]
 
 
 def _is_row(c: Compiler, key: Expression) -> bool:
