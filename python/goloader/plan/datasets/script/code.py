@@ -7,10 +7,12 @@ import math
 import operator
 import random
 import sys
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from enum import Enum
-from itertools import accumulate
+from itertools import accumulate, chain
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
@@ -56,6 +58,24 @@ from ..reads.images import converts_arrays, is_row, makes_image, reads_image
 from ..reads.sounds import reader_of
 from ..tree import Indices
 from .images.arrays import ARITHMETIC
+
+
+@dataclass(frozen=True)
+class AllItems(Expression):
+    """The items of all lists in a list, or in a dict by integers: one list after the other, by ascending keys."""
+
+    spelling = "all items of {0.of!s}"
+    of: Expression
+
+    @staticmethod
+    def lists(whole: Any) -> list[Any]:
+        """The lists. Raises UnreadableError for what has others in it."""
+        kind = type(whole)
+        if kind in (dict, OrderedDict, defaultdict) and {*map(type, whole)} <= {int}:
+            whole = [whole[key] for key in sorted(whole)]
+        if type(whole) not in (list, tuple) or not {*map(type, whole)} <= {list, tuple}:
+            raise UnreadableError("takes items of items")
+        return list(whole)
 
 
 class ScriptCode(OwnCode):
@@ -242,6 +262,8 @@ class ScriptCode(OwnCode):
                 options = {name: self._constant(each) for name, each in expression.options}
                 self._objects[expression] = kind(*arguments, **options)
             return self._objects[expression]
+        if isinstance(expression, AllItems):
+            return list(chain.from_iterable(AllItems.lists(self.value(expression.of))))
         if isinstance(expression, Attribute):
             owner = self.value(expression.owner)
             found = in_class(owner, expression.name) if type(owner) is type else None

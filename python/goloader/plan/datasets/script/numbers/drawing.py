@@ -18,7 +18,7 @@ from ..code import CHOSEN_MAX
 from ..images.pil import bind
 from . import arithmetic
 from .arithmetic import Number, Vector
-from .rows import Place, count_of, lists_of
+from .rows import Place, count_of, item_drawn, lists_of
 
 if TYPE_CHECKING:
     from ..compiler import Compiler
@@ -365,6 +365,8 @@ def _by_kind(c: Compiler, call: Call, library: str, kind: str) -> Number | Expre
             return c.sure(lists.item(c.let([below, lists.length.json], "int")))
         if library == "numpy":
             return c.let([below, _integer(c, of).json], "numpy")
+        if (item := item_drawn(c, of, below)) is not None:
+            return item
         place = c.let([below, count_of(c, of).json], "int")
         return Item(of, Place(place))
     if kind not in ("randint", "randrange"):

@@ -36,6 +36,7 @@ from ...own.code import ERRORS
 from ...own.columns import Columns
 from ...own.sources import check_settled
 from ...reads.databases import Transaction
+from ..code import AllItems
 from . import arithmetic, tables
 from .arithmetic import INDEX, Number
 from .tables import Lists
@@ -269,6 +270,39 @@ def _rows_of_lists(c: Compiler, of: Expression) -> _Rows:
     check_settled(first, of)
     whole = lambda: [c.own.value(of)]  # noqa: E731
     return _Rows(of, whole, whole, first, Number(0, "int"))
+
+
+def item_drawn(c: Compiler, of: Expression, below: str) -> Expression | None:
+    """An item that is drawn of one of the user's lists, where which list it is differs from sample to sample; None for
+    other things."""
+    if not isinstance(of, Item) or isinstance(of.key, Constant):
+        return None
+    with suppress(UnreadableError, *ERRORS):
+        owner, whole = of.owner, lambda: [c.own.value(of.owner)]
+        keys = _keys_of(c, owner)
+        lists = AllItems.lists(c.own.value(owner))
+        number = c.number(of.key)
+        if number.kind not in arithmetic.PLACES or number.is_constant:
+            return None
+        starts = tables_of(c, ("starts", owner), lambda: tables.lengths(AllItems.lists(c.own.value(owner))), whole)
+        if starts is None:
+            return None
+        row = number.json
+        if keys is not None:
+            at = tables_of(
+                c, ("keys", owner), lambda: tables.plain([*map(int, _keys_of(c, owner) or ())], "int"), whole
+            )
+            if at is None:
+                return None
+            row = ["find", at, row]
+        else:
+            c.within(number, len(lists))
+            c.lengths.append((owner, len(lists)))
+        c.account(of)
+        drawn = c.let([below, ["item", starts + 1, row]], "int")
+        start = Number(["item", starts, row], "int")
+        return Item(AllItems(owner), Place(c.sure(arithmetic.binary("+", start, drawn))))
+    return None
 
 
 def row_of(c: Compiler, of: Expression) -> tuple[Expression, Number]:

@@ -73,6 +73,13 @@ def plain(values: Sequence[Any], kind: str) -> Found:
     return Found(kind, [_table(values, kind, None)])
 
 
+def lengths(lists: Sequence[Any]) -> Found:
+    """Two tables: where each list begins if they follow one another, and how many items it has."""
+    counts = list(map(len, lists))
+    starts = [0, *np.cumsum(counts).tolist()]
+    return Found("int", [_table(starts[:-1], "int", None), _table(counts, "int", None)])
+
+
 def same(values: Sequence[Any], kind: str) -> Found:
     """No table, of rows that all have one number of this kind. Raises UnreadableError for others."""
     if not len(values) or {_KINDS.get(each) for each in set(map(type, values))} != {kind} or len({*values}) > 1:
