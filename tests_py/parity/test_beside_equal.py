@@ -284,6 +284,23 @@ def test_what_shares_memory_is_changed_together(name: str, workers: int, collate
     assert [*seen(goloader.DataLoader)] == [*seen(torch.utils.data.DataLoader)]
 
 
+# Values that some numbers make fail: where Python makes them, the core has drawn for all samples of their batch.
+FAILING = {
+    "a place that is drawn": (["at = random.randint(0, 5)"], "torch.tensor(self.boxes[i][0])[at]"),
+    "a length that is drawn": (["length = np.random.randint(-1, 4)"], "torch.zeros(length)"),
+}
+
+
+@pytest.mark.parametrize("workers", [0, *(pytest.param(each, marks=pytest.mark.slow) for each in (1, 2))])
+@pytest.mark.parametrize("name", FAILING)
+def test_generators_stand_where_a_value_that_fails_leaves_them(name: str, workers: int, root: Path) -> None:
+    lines, beside = FAILING[name]
+    dataset = dataset_of(Base, [OPEN, *lines, f"{GIVES}, {beside}"], root)
+    arguments = loader_of(dataset, batch_size=3, num_workers=workers, collate_fn=lambda: listed)
+    events = [each for number in range(3) for each in check(Program(arguments, seed=number))]
+    assert errors(events)
+
+
 @pytest.mark.parametrize("workers", [0, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_sample_whose_code_fails_is_torchs_error(workers: int, root: Path) -> None:
     lines, beside = CODES["boxes, mirrored twice"]
