@@ -6,7 +6,7 @@ Their code sets items of arrays, goes by the image's size and by what it draws: 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from photos import picture
 from torch.utils.data import Dataset
-from twins import Program, changed, check, errors, loader_of
+from twins import Program, bits, changed, check, errors, loader_of
 
 import goloader
 
@@ -45,6 +45,8 @@ class Base(Dataset[Any]):
         self.tensor = torch.from_numpy(noise.uniform(0, 1, (COUNT, 6)).astype("float32"))
         self.labels = torch.arange(COUNT) % 4
         self.few = [[number] * (number % 2) for number in range(COUNT)]
+        self.rows = [np.arange(6.0).reshape(-1, 2)[: 1 + number % 3] for number in range(COUNT)]
+        self.kinds = [np.array([number, 2]) if number % 3 else [number, 1] for number in range(COUNT)]
 
     def __len__(self) -> int:
         return COUNT
@@ -214,6 +216,7 @@ LEFT: dict[str, tuple[list[str], str]] = {
         ],
         "target",
     ),
+    "a list of the dataset's that has arrays": (["row = np.asarray(self.kinds[i])", "row[0] += 5"], "row + 0"),
     "never given": (["boxes = torch.tensor(self.floats[i])", "boxes[0, 9] = 1"], "1"),
     "counted by it": (
         ["target = torch.zeros(6)", "target[0] = i", "image = F.hflip(image) if target[0] > 4 else image"],
@@ -231,6 +234,71 @@ def test_what_stays_is_changed_as_by_torch(name: str, workers: int, root: Path) 
         return dataset_of(Base, [OPEN, *lines, f"{GIVES}, {beside}"], root)
 
     check(Program(loader_of(make, batch_size=4, num_workers=workers, collate_fn=lambda: listed)), native=None)
+
+
+# Values that share memory with others of their sample, or with the dataset: whoever changes one changes the others.
+SHARED: dict[str, tuple[list[str], str]] = {
+    "a tensor twice": (["boxes = torch.tensor(self.floats[i])"], "boxes, boxes"),
+    "a view of it": (["boxes = torch.tensor(self.floats[i])"], "boxes, boxes[0]"),
+    "one in two dicts": (["boxes = torch.tensor(self.floats[i])"], "{'boxes': boxes}, {'boxes': boxes}"),
+    "a list twice": (["pair = [i, 1]"], "pair, pair"),
+    "a dict twice": (["pair = {'i': i}"], "pair, pair"),
+    "an image twice": (["x = F.to_tensor(image)"], "x, x"),
+    "the dataset's": ([], "self.tensor[i][1:3], 1"),
+    "an array of the dataset's": ([], "torch.as_tensor(self.points[i].reshape(-1, 2)), 1"),
+    "arrays of the dataset's that differ": ([], "self.rows[i], 1"),
+    "nothing": (["boxes = torch.tensor(self.floats[i])"], "boxes, boxes.clamp(min=3)"),
+}
+
+
+def stacked(samples: Sequence[Any]) -> Any:
+    return torch.stack([each[0] for each in samples]), [each[1] for each in samples], [each[2] for each in samples]
+
+
+def _changed(of: Any) -> None:
+    """Changes all that can be changed in a batch."""
+    if isinstance(of, torch.Tensor | np.ndarray):
+        of += 1
+    elif isinstance(of, list | tuple | dict):
+        for each in of.values() if isinstance(of, dict) else of:
+            _changed(each)
+        if isinstance(of, list):
+            of.append(len(of))
+        elif isinstance(of, dict):
+            of[len(of)] = 0
+
+
+@pytest.mark.parametrize("collate", [listed, stacked])
+@pytest.mark.parametrize("workers", [0, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", SHARED)
+def test_what_shares_memory_is_changed_together(name: str, workers: int, collate: Any, root: Path) -> None:
+    lines, beside = SHARED[name]
+
+    def seen(kind: Any) -> Iterator[Any]:
+        dataset = dataset_of(Base, [OPEN, "image = image.resize((9, 8))", *lines, f"{GIVES}, {beside}"], root)
+        for _ in range(2):
+            for batch in kind(dataset, batch_size=4, num_workers=workers, collate_fn=collate):
+                _changed(batch)
+                yield bits(batch)
+
+    assert [*seen(goloader.DataLoader)] == [*seen(torch.utils.data.DataLoader)]
+
+
+# Values that some numbers make fail: where Python makes them, the core has drawn for all samples of their batch.
+FAILING = {
+    "a place that is drawn": (["at = random.randint(0, 5)"], "torch.tensor(self.boxes[i][0])[at]"),
+    "a length that is drawn": (["length = np.random.randint(-1, 4)"], "torch.zeros(length)"),
+}
+
+
+@pytest.mark.parametrize("workers", [0, *(pytest.param(each, marks=pytest.mark.slow) for each in (1, 2))])
+@pytest.mark.parametrize("name", FAILING)
+def test_generators_stand_where_a_value_that_fails_leaves_them(name: str, workers: int, root: Path) -> None:
+    lines, beside = FAILING[name]
+    dataset = dataset_of(Base, [OPEN, *lines, f"{GIVES}, {beside}"], root)
+    arguments = loader_of(dataset, batch_size=3, num_workers=workers, collate_fn=lambda: listed)
+    events = [each for number in range(3) for each in check(Program(arguments, seed=number))]
+    assert errors(events)
 
 
 @pytest.mark.parametrize("workers", [0, pytest.param(2, marks=pytest.mark.slow)])

@@ -342,6 +342,8 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
     if isinstance(collation, OwnCollate):
         try:
             put = collation.lay((), samples.structure, samples.first(), listed=samples.listed_fields)[1]
+            shared = Refusal("collate", collation.name, "samples share memory, in its lists", "COLLATE_OWN")
+            samples.check_listed(shared, [*collation.listed.values()], sent=loader.num_workers > 0)
             samples.listed = True
         except RefusalError as refused:
             collation = choice.calling(loader, refused.refusal)

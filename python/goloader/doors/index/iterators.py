@@ -108,6 +108,10 @@ class _Lost(Exception):
         self.error, self.position, self.name, self.asked = error, position, name, asked
 
 
+class _Again(Exception):
+    """A batch is left to the dataset's own code, and later ones begin anew behind it."""
+
+
 # A sample that is not there.
 _NO_ROW = np.array([-1], np.int64)
 
@@ -276,9 +280,16 @@ class _NativeIterator(CoreIterator):
             return self._pin([self._samples.alone(int(task.rows[0]), images[0]), int(labels[0])])
         try:
             batch = self._made(run, tensors, task)
-        except Exception as error:  # of a collate_fn of the user's own
-            raise _Lost(error) from None
+        except Exception as error:  # of a collate_fn of the user's own, or of what is made late
+            if not self._samples.makes_late:
+                raise _Lost(error) from None
+            return self._left_to_code(task, error)
         return self._pinned_batch(batch) if self._pin_memory else batch
+
+    def _left_to_code(self, task: _Task, error: Exception) -> Any:
+        """The batch of a task that raised an error once all its samples were drawn for: the dataset's own code comes to
+        it where torch's does. Raises _Lost, and _Again."""
+        raise NotImplementedError
 
     def _made(self, run: Run, tensors: list[Any], task: _Task) -> Any:
         """The batch of a task, of the core's tensors and what Python puts together."""
@@ -475,6 +486,12 @@ class InlineIterator(_NativeIterator):
     def _made_by_code(self, task: _Task, states: Processes) -> tuple[Any, Exception | None]:
         self._skipped = True
         return super()._made_by_code(task, states)  # the process's generators stand where the batch begins
+
+    def _left_to_code(self, task: _Task, error: Exception) -> Any:
+        made, raised = self._made_by_code(task, Processes.empty(self._objects))
+        if raised is not None:
+            raise _Lost(raised) from None
+        return self._pin(made)
 
     def _make(self, run: Run, task: _Task, state: Processes | None) -> Any:
         """The batch that was asked for.
@@ -704,6 +721,12 @@ class PrefetchingIterator(_NativeIterator):
         assert self._run is not None
         self._tasks.append(self._put(self._run, self._task(batch)))
 
+    def _left_to_code(self, task: _Task, error: Exception) -> Any:
+        streams = self._ledger.streams
+        if streams is not None and (streams < 0).any():  # nobody can begin again behind what code has drawn
+            raise _Lost(error) from None
+        raise _Again
+
     def _made_ahead(self, rows: NDArray[np.int64]) -> dict[int, list[Any]]:
         if not self._samples.makes_ahead:
             return {}
@@ -744,6 +767,8 @@ class PrefetchingIterator(_NativeIterator):
                 run = self._go_back()
             try:
                 return self._receive(run, self._tasks[0]), None
+            except _Again:
+                self._tasks[0], self._behind = self._tasks[0]._replace(complete=False), True
             except _Lost as lost:
                 spared = self._spared(self._tasks[0], lost)
                 if spared is None:

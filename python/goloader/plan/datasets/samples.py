@@ -176,6 +176,11 @@ class Samples:
         return False
 
     @property
+    def makes_late(self) -> bool:
+        """Whether Python makes something of samples that may fail as their batch is handed out."""
+        return False
+
+    @property
     def by_python(self) -> bool:
         """Whether Python puts some of a batch's fields together, beside the core's."""
         return False

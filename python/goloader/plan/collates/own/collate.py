@@ -94,7 +94,7 @@ class OwnCollate:
                 return laid, lambda columns: make(Columns(columns))
             if order is not None:
                 raise UnreadableError("sorts images", order.expression)
-            numbers = compiler.numbers()
+            numbers, self.listed = compiler.numbers(), compiler.listed()
             return (), lambda columns: make(Columns([columns[number] for number in numbers]))
         except UnreadableError as error:
             raise self.code.unread(error) from None

@@ -102,6 +102,17 @@ _GIVEN = {*_LEAVES, list, tuple, dict, set, torch.Tensor, np.ndarray}
 _DIFFERING = Apart | Drawn | Either | Index | Member
 _BUILT = Display | Extended | Mapping
 
+# Of functions and methods, those that give something of its own, which is part of nothing that they are given.
+_FRESH = (
+    abs, bool, float, int, len, range, str, np.clip, np.maximum, np.minimum, torch.clamp, torch.maximum, torch.minimum,
+    np.full_like, np.ones_like, np.zeros_like, torch.full_like, torch.ones_like, torch.zeros_like,
+    torch.nn.functional.one_hot, torch.nn.functional.pad,
+)  # fmt: skip
+_FRESH_NAMES = {
+    *TEXT_NAMES, "argsort", "clamp", "clip", "dim", "eq", "ge", "gt", "item", "le", "lt", "maximum", "minimum", "ne",
+    "new_full", "new_ones", "new_tensor", "new_zeros", "numel", "repeat", "size", "tolist",
+}  # fmt: skip
+
 # Of what is worked out ahead, what is copied for each sample: its code may change that.
 _COPIED = (list, tuple, np.ndarray, torch.Tensor)
 # What makes an array or a tensor with memory of its own of a list.
@@ -131,16 +142,25 @@ class MadeApart:
 
     numbers  these
     columns  the script's numbers that it is made of as well: the core's column of each, and its kind
+    memory   tells what was made for the sample and what is given may be part of, or has as its part; None where that
+             may be the dataset's
     like     what the first sample's is like, once that is known; of others the dataset's own code makes the batch
     """
 
     array = False
 
     def __init__(
-        self, numbers: tuple[Expression, ...], make: _Make, columns: tuple[tuple[int, str], ...], *, calls: bool
+        self,
+        numbers: tuple[Expression, ...],
+        make: _Make,
+        columns: tuple[tuple[int, str], ...],
+        memory: frozenset[int] | None,
+        *,
+        calls: bool,
     ) -> None:
         """`calls`: it calls functions of the user's as they are."""
         self.numbers, self._make, self.columns, self.calls = numbers, make, columns, calls
+        self.memory = memory
         self.like: Any = None
 
     @property
@@ -233,7 +253,7 @@ def made_apart(compiler: Compiler, of: Expression) -> MadeApart:
     calls = any(isinstance(part, Apart) for part in parts_of(of))
     if calls and maker.columns:  # it would be called more than once
         raise UnreadableError(f"calls a function by what is drawn, or known of an image: {of}", of)
-    return MadeApart(tuple(maker.leaves), make, tuple(maker.columns), calls=calls)
+    return MadeApart(tuple(maker.leaves), make, tuple(maker.columns), maker.memory(of), calls=calls)
 
 
 def note_change(compiler: Compiler, stored: Stored) -> None:
@@ -263,7 +283,7 @@ def _is_list(own: OwnCode, of: Expression) -> bool:
             return True
         case Item(owner=owner, key=Index()):
             lists = own.if_seen(owner)
-            return type(lists) is list and len(lists) > 0 and type(lists[0]) is list
+            return type(lists) is list and len(lists) > 0 and {*map(type, lists)} == {list}
     return False
 
 
@@ -303,6 +323,7 @@ class _Maker:
         self._numbers: dict[int, tuple[int, list[Any]]] = {}
         self._ways: dict[int, int] = {}
         self._changes: list[Stored] = []
+        self._plain: set[int] = set()  # by the ids of expressions, what nobody can change
         self._loose: dict[int, frozenset[Expression]] = {}
 
     def whole(self, of: Expression) -> _Make:
@@ -386,10 +407,11 @@ class _Maker:
         """A number of the script. Raises UnreadableError for what is none of Python's."""
         compiler = self._compiler
         number = compiler.number(of)
+        if number.kind not in _SOME and not number.is_constant:
+            raise UnreadableError(f"reckons with {of}", of)
+        self._plain.add(id(of))
         if number.is_constant:
             return _same(number.value)
-        if number.kind not in _SOME:
-            raise UnreadableError(f"reckons with {of}", of)
         at, block = self._numbers.get(id(of), (0, None))
         if block is None or not compiler.is_in(block):  # one side of a branch does not set what the other one uses
             known = isinstance(number.json, list) and number.json[0] == "number"
@@ -413,6 +435,50 @@ class _Maker:
                 case _:
                     found = frozenset[Expression]().union(*map(self._loose_in, own_parts(of)))
             self._loose[id(of)] = found
+        return found
+
+    def memory(self, of: Expression) -> frozenset[int] | None:
+        """What MadeApart says of a value's memory, once it is known how the value is made."""
+        own = self._compiler.own
+        made = frozenset((id(of),))
+        match of:
+            case Filled(of=before):
+                return self.memory(before)
+            case Constant() | Index() | Text():
+                return frozenset()
+            case Attribute(name=name) if name in _ASKED:
+                return frozenset()
+            case _ if id(of) in self._plain:
+                return frozenset()
+            case _ if is_new(own, of):
+                return made
+            case _ if not of.has(_DIFFERING, _BUILT):
+                seen = own.if_seen(of)
+                return frozenset() if seen is not None and type(seen) in (*PLAIN, ModuleType) else None
+            case Call(function=Attribute(name=name)) if name in _FRESH_NAMES:
+                return made
+            case Call(function=function) if any(own.if_seen(function) is each for each in _FRESH):
+                return made
+            case Apart(arguments=arguments, options=options):
+                parts = (*arguments, *(each for _, each in options))
+                return self._memory_of(made, [each for each in parts if each.has(_DIFFERING, _BUILT)])
+            case Call(function=function, arguments=arguments, options=options):
+                parts = (*arguments, *(each for _, each in options))
+                return self._memory_of(made, (function.owner, *parts) if isinstance(function, Attribute) else parts)
+            case Either(then=then, otherwise=otherwise):
+                return self._memory_of(frozenset(), (then, otherwise))
+            case Item(owner=owner) | Part(owner=owner) | Member(owner=owner):
+                return self.memory(owner)
+            case Spread(item=item):
+                return self.memory(item)
+        return self._memory_of(made, own_parts(of))
+
+    def _memory_of(self, found: frozenset[int], parts: Sequence[Expression]) -> frozenset[int] | None:
+        """The same of several."""
+        for held in map(self.memory, parts):
+            if held is None:
+                return None
+            found |= held
         return found
 
     def of(self, of: Expression) -> _Make:
@@ -453,6 +519,8 @@ class _Maker:
         first = kept(first)
         if not _is_plain(first):
             raise UnreadableError(f"calls a function with {of}", of)
+        if type(first) not in _COPIED:
+            self._plain.add(id(of))
         if moved not in self.leaves:
             self.leaves.append(moved)
         at, key = self.leaves.index(moved), id(of)

@@ -105,6 +105,8 @@ class Compiler:
         self.opened: list[Opened] = []
         self.given: list[Given] = []
         self.pictures: list[Picture] = []
+        self.image_memory: list[frozenset[Any]] = []  # what tells the memory of each
+        self.built: list[int] = []  # by their ids, lists and dicts in a sample
         self.stacks: list[Stack] = []
         self.needs: dict[str, None] = {**own.needs}
         self.calls = {**own.calls}
@@ -268,6 +270,7 @@ class Compiler:
                 raise
         self.lacks_fields = True
         self.given.clear()
+        self.built.clear()
         self._columns.clear()
         return structure_of(self, result, list)
 

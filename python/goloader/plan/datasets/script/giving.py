@@ -29,7 +29,7 @@ from ..computed.made import Made, made_of
 from ..own import vectors
 from ..own.code import ERRORS
 from ..own.columns import Columns
-from .apart import MadeApart, made_apart
+from .apart import MadeApart, is_new, made_apart
 from .images.making import stacked_images
 from .images.picture import Applied, Picture
 from .images.stack import Stack
@@ -51,6 +51,8 @@ class Given:
     row     the row, where it is not the index
     number  the core's column of numbers that it is, in place of all else
     kind    of these
+    memory  tells what was made for the sample and it may be part of, or has as its part; None where that may be the
+            dataset's
     """
 
     batch: type
@@ -60,6 +62,7 @@ class Given:
     row: Number | None = None
     number: int | None = None
     kind: str = ""
+    memory: frozenset[Any] | None = frozenset()
 
     @property
     def is_index(self) -> bool:
@@ -73,6 +76,7 @@ IMAGES, STACKS = 1 << 20, 1 << 21
 def structure_of(c: Compiler, given: Expression, batch: type) -> Structure:
     """The structure of a sample, whose fields are noted. Raises UnreadableError."""
     given = _on_the_way(c, given)
+    c.built += [id(given)] * (isinstance(given, Mapping) or (isinstance(given, Display) and given.kind is list))
     if isinstance(given, Display) and given.spread:
         raise UnreadableError("gives a list of as many items as there are", given)
     if isinstance(given, Display) and given.kind in (list, tuple):
@@ -113,6 +117,8 @@ def _give_image(c: Compiler, picture: Picture, given: Expression) -> int:
     elif picture.form not in ("tensor", "resized"):
         raise UnreadableError("gives images that are no tensors", given)
     c.pictures.append(c.use(picture))
+    memory = frozenset(("image", each) for each in c.memory.of(c.itself(given)).of)
+    c.image_memory.append(memory or frozenset((("pixels", picture.register),)))
     return len(c.pictures) - 1
 
 
@@ -161,7 +167,11 @@ def _give(c: Compiler, of: Expression, batch: type) -> Given:
             return _give_apart(c, of, batch, error)
         return _give_number(c, of, number, batch)
     c.account(of)
-    return Given(batch, values, columns, made, None if row is INDEX else row)
+    memory = None
+    if made is not None or is_new(c.own, of):  # made of an array, perhaps, as by torch.from_numpy
+        calls = (each for each in parts_of(of) if isinstance(each, Call) and is_new(c.own, each))
+        memory = frozenset(map(id, (of, *calls)))
+    return Given(batch, values, columns, made, None if row is INDEX else row, memory=memory)
 
 
 def _give_apart(c: Compiler, of: Expression, batch: type, why: UnreadableError) -> Given:
@@ -178,7 +188,7 @@ def _give_apart(c: Compiler, of: Expression, batch: type, why: UnreadableError) 
             del why  # its traceback has this frame
     c.account(of)
     columns = c.values(*made.numbers) if made.numbers else None
-    return Given(batch, made.numbers, columns, made)
+    return Given(batch, made.numbers, columns, made, memory=made.memory)
 
 
 def _give_number(c: Compiler, of: Expression, number: Number, batch: type) -> Given:

@@ -35,7 +35,7 @@ from ..own.opened import check_alike
 from ..own.sources import PATHS, Sources
 from ..samples import Samples, hold_all, versions_of
 from ..tree import Column, Indices, Node, alike, name_of
-from .apart import MadeApart, check_seconds, is_new, kept, like
+from .apart import MadeApart, check_seconds, kept, like
 from .code import ScriptCode
 from .compiler import Compiler
 from .giving import IMAGES, STACKS, Given
@@ -58,7 +58,8 @@ class ScriptPart:
     stacks  fields behind all others, of several images each
     fields  rows of arrays and of sounds, in place of images
     seeds   it puts generators into states
-    alone   none of these shares memory with another, or with the dataset
+    alone   none of these shares memory with another, or with the dataset; nor is a list or a dict in a sample twice
+    memory  tells the memory of each image
     arrays  some images are arrays, of which default_collate makes tensors
     """
 
@@ -81,6 +82,7 @@ class ScriptPart:
     fields: tuple[Field, ...]
     seeds: bool
     alone: bool
+    memory: tuple[frozenset[Any], ...]
     arrays: bool
 
     def __len__(self) -> int:
@@ -197,13 +199,13 @@ class Scripted(Node):
         numbered |= {STACKS + n: count + len(given) + n for n in range(len(compiler.stacks))}
         self.structure = renumbered(compiler.structure, numbered)
         sample = _sample(own.reading.result, leaves(self.structure))
+        alone = len({*compiler.built}) == len(compiler.built) and (compiler.crops is None or compiler.crops.alone)
         self.part = ScriptPart(
             own.dataset, self.length, script, paths if pixels is None else None, files, pixels, given,
             tuple(compiler.needs), tuple(dict.fromkeys(compiler.names)), frozenset(compiler.generators),
             tuple(compiler.objects), images,
             tuple(compiler.column_kinds), sample, examples, tuple(compiler.stacks), tuple(compiler.fields),
-            seeds([script["first"], script["body"]]), compiler.crops is None or compiler.crops.alone,
-            compiler.gives_arrays,
+            seeds([script["first"], script["body"]]), alone, tuple(compiler.image_memory), compiler.gives_arrays,
         )  # fmt: skip
         apart = [beside for each, beside in given if beside is not None and isinstance(each.made, MadeApart)]
         if apart:
@@ -561,19 +563,36 @@ class Scripts(Samples):
             granted(why)
         if changes and self.made_apart:  # which may be something that stays, or be in a sample twice
             granted(why)
-        for n, (given, beside) in enumerate(self.part.given):
-            if beside is None or given.made is not None or not _is_part(beside.values):
-                continue
-            (of,) = given.values
-            if is_new(self._own, of):
-                continue
-            if sent and changes:
-                granted(why)
-            if not sent:
-                self._parts[n] = self._part(of) or granted(why)
+        self._check_memory(why, [*leaves(self.structure)], sent=sent, changes=changes)
         self.apart = True
         if not part.fields and any(size is None for _, _, size, _ in part.images):
             self.part = replace(part, script=part.script | {"apart": True})
+
+    def check_listed(self, why: Refusal, fields: Sequence[int], *, sent: bool) -> None:
+        """The same of fields of which a collate_fn that was compiled makes lists. Raises RefusalError."""
+        self._check_memory(why, fields, sent=sent, changes=False)
+
+    def _check_memory(self, why: Refusal, fields: Sequence[int], *, sent: bool, changes: bool) -> None:
+        """Raises RefusalError where some fields of a sample may share memory, which each has for itself here, or may be
+        the dataset's memory, and nothing is known that gives it."""
+        part, count = self.part, len(self.part.images)
+        images = [part.memory[n] for n in fields if n < len(part.memory)]
+        given = {n - count: part.given[n - count] for n in fields if count <= n < count + len(part.given)}
+        made = [*images, *(each.memory for each, _ in given.values() if each.memory is not None)]
+        if len(frozenset().union(*made)) < sum(map(len, made)):
+            granted(why)
+        of_dataset = {
+            n: each
+            for n, (each, beside) in given.items()
+            if each.memory is None and (each.made is not None or (beside is not None and _is_part(beside.values)))
+        }
+        if sent and of_dataset:
+            several = len({each.values for each in of_dataset.values()})
+            made_of_it = any(each.made is not None for each in of_dataset.values())
+            if changes or several < len(of_dataset) or (several > 1 and made_of_it):
+                granted(why)
+        for n, each in () if sent else of_dataset.items():
+            self._parts[n] = (self._part(each.values[0]) if each.made is None else None) or granted(why)
 
     def _part(self, of: Expression) -> Callable[[int], Any] | None:
         """What gives the part of the dataset's memory that a value is, by the row; None for others."""
