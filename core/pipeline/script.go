@@ -118,6 +118,14 @@ func (l *Loader) drawsLater() (later which) {
 	return later
 }
 
+// seedsLater are those of them that are seeded for a sample that has generators of its own.
+func (l *Loader) seedsLater() which {
+	if l.script == nil {
+		return which{true}
+	}
+	return l.script.DrawsLater()
+}
+
 // openFiles finds out which files the samples of a batch that was set up open, without the lock: nobody else knows of the
 // batch yet. If the script cannot say, all of the batch is left to the user's own code.
 func (r *Run) openFiles(b *batch) {
@@ -128,6 +136,9 @@ func (r *Run) openFiles(b *batch) {
 	b.picked = append(b.picked, make([]int64, len(opens.Rows)*len(b.indices))...)
 	st.save(&b.began, l.drawsFirst)
 	for n, index := range b.indices {
+		if b.seeds != nil {
+			st.seed(b.seeds[n], l.script.DrawsFirst())
+		}
 		err := guard(func() error {
 			if index == noSample {
 				return &draw.Refused{Op: "script", Text: "there is no such sample"}
@@ -329,7 +340,7 @@ func (r *Run) AskedStates(states []byte) error {
 
 // askedToSkip is the batch that may be skipped now, of which it is known where its draws begin.
 func (r *Run) askedToSkip() (*batch, error) {
-	b, err := r.asked(AskBatch, AskPixels)
+	b, err := r.asked(AskBatch, AskPixels, AskSample, AskLate)
 	if err == nil && !b.scripted {
 		err = fmt.Errorf("a batch that no script makes: %w", ErrState)
 	}
@@ -339,8 +350,8 @@ func (r *Run) askedToSkip() (*batch, error) {
 	return b, err
 }
 
-// Skip answers AskBatch, or AskPixels of a script's batch: the caller has made the batch, or it is lost to an error, and its generators stand in these states.
-// It says how many of the batch's reads did not come back and were left, as Reset does.
+// Skip answers AskBatch, and all other questions about a script's batch but AskExp: the caller has made the batch, or it is lost
+// to an error, and its generators stand in these states. It says how many of the batch's reads did not come back and were left, as Reset does.
 func (r *Run) Skip(states []byte) (left int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -406,6 +417,7 @@ func (r *Run) beginAnew(b *batch) (left int) {
 	b.dropSlot()
 	other := r.take()
 	other.begin(r.loader, b.sequence, b.stream)
+	other.seeds = b.seeds
 	r.loader.kind.setUp(r, other, b.indices, r.spanLength(len(b.indices)))
 	other.held = true
 	other.lent, b.lent = b.lent, other.lent

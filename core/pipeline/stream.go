@@ -74,6 +74,19 @@ func (g *generators) save(to *generators, some which) {
 	}
 }
 
+// seed starts some of a process's generators over, for a sample that has generators of its own.
+func (g *generators) seed(seed uint64, some which) {
+	if some[0] {
+		g.mt.Seed(seed)
+	}
+	if some[1] {
+		g.others[0].SeedPython(seed)
+	}
+	if some[1+numpys] {
+		g.others[numpys].Seed(uint64(uint32(seed)))
+	}
+}
+
 // positions is where a worker's generators stand.
 type positions struct {
 	drawn  [len(which{})]int64 // words that were drawn from each, in its Drawn's count; of those beside torch's their Place
@@ -262,7 +275,7 @@ func (r *Run) drawSamples(b *batch, hi int) (made draws, err error) {
 	err = guard(func() (err error) {
 		for place := b.drawn; place < hi; place += l.together() {
 			if s := &b.samples[place]; b.seeds != nil && s.view == 0 && l.parts[s.part].random {
-				st.mt.Seed(b.seeds[place/l.views])
+				st.seed(b.seeds[place/l.views], l.seedsLater())
 			}
 			st.save(&st.undo, l.drawsLater())
 			if l.script != nil {

@@ -642,6 +642,33 @@ def test_files_that_the_core_leaves_are_the_codes(root: Path, num_workers: int, 
     check(Program(loader_of(dataset, batch_size=2, num_workers=num_workers), epochs=2))
 
 
+@pytest.mark.parametrize("kind", [*KINDS, "Strange"], ids=lambda kind: kind.replace(" ", "-"))
+def test_draws_keyed_by_sample_do_not_depend_on_workers_or_doors(
+    kind: str, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset = Strange(root) if kind == "Strange" else KINDS[kind](root)
+
+    def epochs(door: str, batch_size: int, num_workers: int) -> list[Any]:
+        monkeypatch.setenv("GOLOADER", door)
+        seed(3)
+        loader = goloader.DataLoader(dataset, batch_size, num_workers=num_workers, rng="sample", shuffle=True)
+        assert loader.explain().native is (door == "door1")
+        made = []
+        for _ in range(2):
+            batches = iter(loader)
+            for _ in range(-(-len(dataset) // batch_size)):
+                try:
+                    made.append(bits(next(batches)))
+                except (AssertionError, IndexError, ValueError) as error:
+                    made.append((type(error), str(error).splitlines()[-1].rpartition(": ")[2]))
+        return made
+
+    for batch_size in 1, 4:
+        want = epochs("door3", batch_size, 0)
+        for num_workers in 0, 3:
+            assert epochs("door1", batch_size, num_workers) == want
+
+
 class Three(Base):
     def __getitem__(self, index: int) -> Any:
         return tuple(CROP(Image.open(paths[index]).convert("RGB")) for paths in (self.a, self.b, self.masks))

@@ -324,8 +324,9 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
         raise RefusalError("collate", collation.name, "it collates sequences, not images", "COLLATE_FIELDS")
     if part.arrays and not collation.plain:
         raise RefusalError("collate", collation.name, "samples have images that are arrays of numpy's", "COLLATE_OWN")
-    if loader.rng is not None or getattr(loader, "on_error", "raise") != "raise":
-        raise RefusalError("loader", "rng or on_error", "its code draws random numbers", "CODE_UNREAD")
+    if loader.rng is not None and (part.objects or part.seeds):
+        why = "its code seeds generators, or draws from those of its own objects, which no sample seeds"
+        raise RefusalError("loader", f"rng={loader.rng!r}", why, "RNG_SAMPLE")
     if part.seeds and loader.num_workers == 0:
         why = "it seeds generators, which the program draws from as well"
         raise SourceRefusal(type(loader.dataset).__qualname__, why, "CODE_UNREAD")

@@ -198,7 +198,8 @@ class _NativeIterator(CoreIterator):
     def _submit(self, run: Run, task: _Task) -> None:
         """Raises IndexError, as of a Subset that lists a sample which is not there."""
         rows = task.rows
-        seeds = self._seeds(task) if self._plan.random and self._rng == "sample" else None
+        keyed = self._plan.random and self._rng == "sample" and rows is not _NO_ROW
+        seeds = self._seeds(task) if keyed else None
         run.submit(rows, task.lent, seeds)
 
     def _seeds(self, task: _Task) -> NDArray[np.uint64]:
@@ -249,8 +250,8 @@ class _NativeIterator(CoreIterator):
             deadline = time.monotonic() + self._timeout if self._timeout else None
             fields = run.receive(_Helper(self, task, deadline), self._timeout)
         except Skipped as skipped:
-            if skipped.error is not None:
-                raise _Lost(skipped.error, asked=True) from None
+            if skipped.error is not None:  # on_error has had its say already
+                raise _Lost(skipped.error) from None
             return self._pin(skipped.batch)
         except Rejected as rejected:
             assert isinstance(self._samples, Images)
@@ -588,6 +589,9 @@ class PrefetchingIterator(_NativeIterator):
             if isinstance(again, Refusal):
                 raise RuntimeError(f"{again}, but with the base seed {seeded.base_seed} it did not")
             seeded = again
+        if core.plan.script is not None and self._losses is not None:
+            # Its code draws: only as it makes a batch can it be told what a sample in error has drawn.
+            self._fetcher = self._losses.tolerant(self._fetcher, self._fetcher)
         self._samples.hold()
         self._directory: Directory = Directory()
         # Whether Python makes something of each batch, as torch's workers do.
