@@ -642,6 +642,55 @@ def test_files_that_the_core_leaves_are_the_codes(root: Path, num_workers: int, 
     check(Program(loader_of(dataset, batch_size=2, num_workers=num_workers), epochs=2))
 
 
+# What gives images of one channel, whose strides are anybody's choice, or of no tensor.
+NOT_SINGLE = {"Flipped", "Segmented", "joined"}
+
+
+@WORKERS
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.replace(" ", "-"))
+def test_samples_that_are_in_no_batch(kind: str, root: Path, num_workers: int) -> None:
+    arguments = loader_of(KINDS[kind](root), batch_size=None, shuffle=True, num_workers=num_workers)
+    check(Program(arguments, epochs=2, draw=True), native=kind not in NOT_SINGLE)
+
+
+class OfAnySize(Base):
+    """Images of one pixel have strides of their own, by what was done to them; values are parts of the dataset."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.table = torch.arange(2 * COUNT).view(COUNT, 2)
+        self.half = T.ConvertImageDtype(torch.float16)
+        self.normal = T.Normalize((0.5,) * 3, (0.5,) * 3)
+
+    def __getitem__(self, index: int) -> Any:
+        image = Image.open(self.a[index]).convert("RGB")
+        if random.random() < 0.3:
+            image = image.crop((1, 1, 2 + random.randrange(2), 2 + random.randrange(2)))
+        tensor = F.to_tensor(image)
+        named = {"table": self.table[index], "array": self.array[index], "index": index, "label": self.labels[index]}
+        return [tensor, (F.pil_to_tensor(image), self.normal(tensor))], self.half(tensor), named
+
+
+@WORKERS
+def test_samples_of_any_size_that_are_in_no_batch(
+    root: Path, num_workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check(Program(loader_of(OfAnySize(root), batch_size=None, num_workers=num_workers), epochs=2))
+    seed(1)
+    batches = goloader.DataLoader(OfAnySize(root), batch_size=None, num_workers=num_workers)
+    monkeypatch.setattr("os.nice", lambda more: 0)
+    assert isinstance(plan := choice.decide(batches), Plan)
+    assert trial._tried(batches, plan, InlineIterator) == trial._EQUAL
+    (*_, named), dataset = next(iter(batches)), batches.dataset
+    named["table"].fill_(-1)
+    assert (dataset.table[0].tolist() == [-1, -1]) is (num_workers == 0)  # type: ignore[attr-defined]
+
+
+@WORKERS
+def test_single_samples_that_fail(root: Path, num_workers: int) -> None:
+    check(Program(loader_of(Strange(root), batch_size=None, num_workers=num_workers), epochs=4, seed=2))
+
+
 @pytest.mark.parametrize("kind", [*KINDS, "Strange"], ids=lambda kind: kind.replace(" ", "-"))
 def test_draws_keyed_by_sample_do_not_depend_on_workers_or_doors(
     kind: str, root: Path, monkeypatch: pytest.MonkeyPatch

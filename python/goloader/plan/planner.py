@@ -317,9 +317,6 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
     part = samples.part
     if not part.fields:
         granted(check_pillow_plugins())
-    if not loader._auto_collation:
-        why = "samples are more than an image and an int"
-        raise RefusalError("collate", "batch_size=None", why, "BATCH_SIZE_NONE")
     if not (collation.plain or collation.own or isinstance(collation, Called)):
         raise RefusalError("collate", collation.name, "it collates sequences, not images", "COLLATE_FIELDS")
     if part.arrays and not collation.plain:
@@ -337,6 +334,10 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
         raise SourceRefusal(type(loader.dataset).__qualname__, f"more than {FIELDS_MAX} tensors", "FIELDS")
     put: Callable[[Sequence[Any]], Any] = collator(samples.structure)
     samples.sent = loader.num_workers > 0
+    if not loader._auto_collation:
+        why = "samples have strides, or memory, that only their code gives them"
+        samples.check_single(Refusal("collate", "batch_size=None", why, "BATCH_SIZE_NONE"), sent=samples.sent)
+        put = samples.single
     require("source", *(DECODERS if part.files is not None else ()))
     require("transform", *part.needs)
     found = rules(part.needs)
@@ -372,6 +373,7 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
         samples=samples,
         seek_index=_seek_index(loader),
         collation=collation,
+        batched=bool(loader._auto_collation),
         script=samples.part,
     )
 

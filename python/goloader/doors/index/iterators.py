@@ -86,7 +86,7 @@ class _Task(NamedTuple):
     @property
     def given(self) -> list[Any]:
         """The indices of a batch, as the dataset would be asked for each."""
-        return list(self.asked)
+        return list(self.asked) if self.batched else [self.asked]
 
     def at(self, position: int) -> Any:
         # A batch may be a set or a dict as well as a list.
@@ -271,9 +271,8 @@ class _NativeIterator(CoreIterator):
         if not fields or not task.complete:
             return self._fetch(task)
         tensors = lent.tensors(fields, self._dtypes, task.lent)
-        if not self._auto_collation:
+        if not self._auto_collation and isinstance(self._samples, Images):
             images, labels = tensors
-            assert isinstance(self._samples, Images)
             return self._pin([self._samples.alone(int(task.rows[0]), images[0]), int(labels[0])])
         try:
             batch = self._made(run, tensors, task)
@@ -323,7 +322,7 @@ class _NativeIterator(CoreIterator):
         try:
             if self._num_workers and not self._samples.unchanged(self._dataset):
                 # torch's workers would ask the dataset that they were begun with; without workers it is asked as it is.
-                raise self._samples.missing(task.given if self._auto_collation else [task.at(0)]) or self._outdated()
+                raise self._samples.missing(task.given) or self._outdated()
             with self._directory, untouched(self._generators, objects=self._objects):
                 batch = self._ask_dataset(task.asked)
         except Exception as error:
@@ -358,7 +357,7 @@ class _NativeIterator(CoreIterator):
 
     def _found(self, task: _Task) -> _Lost | None:
         """The first error that the dataset raises for a sample of a batch, each asked for alone."""
-        for position in range(len(task.given) if task.batched else 1):
+        for position in range(len(task.given)):
             error = _Helper(self, task, None).error_of(position, drawn=True)
             if error is not None:
                 return _Lost(error, position)

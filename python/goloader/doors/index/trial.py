@@ -194,7 +194,7 @@ def _differ(loader: DataLoader[Any], plan: Plan, indices: list[int], inline: Inl
     if not np.array_equal(theirs[1], ours[1]):
         return "a random generator stands elsewhere"
     batch = theirs[0]
-    if plan.collation is not None and plan.collation.plain and loader.num_workers > 0:
+    if plan.collation is not None and plan.collation.plain and plan.batched and loader.num_workers > 0:
         batch = as_in_worker(batch)
     return difference(batch, ours[0])
 

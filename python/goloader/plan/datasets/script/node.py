@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.utils.data import default_convert
 
 from ...bytecode import Call, Display, Expression, Index, Item, Mapping, UnreadableError
 from ...collates.collation import as_in_worker
@@ -109,7 +110,7 @@ class Scripted(Node):
         self._goes_by = compiler.goes_by()
         self._transforms = list(compiler.transforms)
         self._watch = Watch[str]()
-        self._kept = compiler
+        self._kept, self.pictures = compiler, compiler.pictures
         self._were = self._sizes()
         self.reckons = compiler.reckons
         self.gives_index = any(each.is_index for each in compiler.given)
@@ -422,6 +423,8 @@ class Scripts(Samples):
     apart = False
     # Of what Python makes of each sample apart there are the values of each, for a collate_fn that was compiled.
     listed = False
+    # Of each image the strides that it has if it is one pixel, where samples are handed out one by one.
+    strides_alone: tuple[tuple[int, ...], ...] = ()
     # Workers of torch's would send batches, which default_collate puts together in memory of its own for these.
     sent = False
 
@@ -430,7 +433,7 @@ class Scripts(Samples):
         (column,) = root.columns
         (self.part,) = column.pieces
         (own,) = (leaf for leaf in leaves if isinstance(leaf, Scripted))
-        self._number_columns, self._own = own.rows, own.own
+        self._number_columns, self._own, self._pictures = own.rows, own.own, own.pictures
         # By the number of what is given, what gives it, by the row, where a collate_fn may change the dataset by it.
         self._parts: dict[int, Callable[[int], Any]] = {}
         if own.reckons:
@@ -518,6 +521,9 @@ class Scripts(Samples):
         made = [_flat(field) if flat else field for field, (*_, flat) in zip(images, part.images, strict=True)]
         if self.apart and not part.fields:
             made = [_laid_as(each, field) for each, field in zip(part.examples, made, strict=True)]
+        for n, strides in enumerate(self.strides_alone):
+            if made[n][0][0].numel() == 1:
+                made[n] = [made[n][0].as_strided(made[n][0].shape, strides)]
         numbers = columns[count:]
         for n, ((given, beside), column) in enumerate(zip(part.given, self._number_columns, strict=True)):
             if isinstance(given.made, MadeApart):
@@ -575,6 +581,21 @@ class Scripts(Samples):
         if not part.fields and any(size is None for _, _, size, _ in part.images):
             self.part = replace(part, script=part.script | {"apart": True})
 
+    def check_single(self, why: Refusal, *, sent: bool) -> None:
+        """Sees to it that samples are handed out one by one, as code returns them.
+
+        Raises RefusalError, for that `why`.
+        """
+        part = self.part
+        # A single channel's stride is anybody's choice.
+        if part.fields or part.arrays or any(channels == 1 for _, channels, *_ in part.images):
+            granted(why)
+        self.check_apart(why, sent=sent, changes=not sent)
+        try:
+            self.strides_alone = tuple(picture.of_one_pixel().stride() for picture in self._pictures)
+        except Exception:  # of a function that takes no such image
+            granted(why)
+
     def _part(self, of: Expression) -> Callable[[int], Any] | None:
         """What gives the part of the dataset's memory that a value is, by the row; None for others."""
         own = self._own
@@ -596,6 +617,10 @@ class Scripts(Samples):
         for kind, field in zip(kinds, fields, strict=True):
             columns.append(list(map(type(_NUMBERS[kind]), field.tolist())) if kind else field)
         return [_built(self.part.sample, [column[n] for column in columns]) for n in range(len(fields[0]))]
+
+    def single(self, fields: Sequence[Any]) -> Any:
+        """A sample that is in no batch."""
+        return default_convert(self.samples(fields)[0])
 
     def first(self) -> Any:
         """What a sample looks like: of an image one pixel. Raises RefusalError where that is not known."""
