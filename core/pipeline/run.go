@@ -152,7 +152,7 @@ func (l *Loader) Start(o Options) (*Run, error) {
 	for w := range r.streams {
 		r.streams[w].mt.Seed(o.seed(w))
 	}
-	if l.script != nil {
+	if len(l.scripts) > 0 {
 		r.scene = l.newScene()
 		for w := range r.streams {
 			st := &r.streams[w]

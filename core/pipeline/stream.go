@@ -209,7 +209,7 @@ func (r *Run) drawSpan(b *batch) bool {
 
 // together is how many images are drawn for in one go: they belong to one sample.
 func (l *Loader) together() int {
-	if l.script != nil {
+	if len(l.scripts) > 0 {
 		return l.views
 	}
 	return 1
@@ -278,7 +278,7 @@ func (r *Run) drawSamples(b *batch, hi int) (made draws, err error) {
 				st.seed(b.seeds[place/l.views], l.seedsLater())
 			}
 			st.save(&st.undo, l.drawsLater())
-			if l.script != nil {
+			if len(l.scripts) > 0 {
 				err = l.drawScript(b, place, &made)
 			} else {
 				made.steps, err = l.drawImage(b, place, made.steps)
@@ -354,7 +354,7 @@ func (r *Run) stopDraws(b *batch, err error) {
 		undo()
 		r.needExp(st, true)
 		st.exp = need.X
-	case errors.As(err, &no) && r.loader.script != nil:
+	case errors.As(err, &no) && len(r.loader.scripts) > 0:
 		undo()
 		ask(AskBatch)
 	case errors.As(err, &no) && !s.pixels.Valid() && r.loader.image(s) == nil:
@@ -436,7 +436,7 @@ func (r *Run) Positions() int { return len(r.streams) * r.positionsEach() }
 
 func (r *Run) positionsEach() int {
 	switch {
-	case r.loader.script == nil:
+	case len(r.loader.scripts) == 0:
 		return 1
 	case r.loader.seeds:
 		return r.loader.StatesBytes() / 8
@@ -545,7 +545,7 @@ func (r *Run) Follow(stream int, state []byte, each bool) error {
 	switch {
 	case r.closed:
 		return ErrClosed
-	case r.loader.script != nil:
+	case len(r.loader.scripts) > 0:
 		return fmt.Errorf("the state of one generator for a script: %w", ErrState)
 	case stream < 0 || stream >= len(r.streams):
 		return fmt.Errorf("stream %d of %d", stream, len(r.streams))

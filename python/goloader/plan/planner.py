@@ -319,6 +319,8 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
         granted(check_pillow_plugins())
     if not (collation.plain or collation.own or isinstance(collation, Called)):
         raise RefusalError("collate", collation.name, "it collates sequences, not images", "COLLATE_FIELDS")
+    if len(samples.parts) > 1 and not (collation.plain and loader._auto_collation):
+        raise RefusalError("collate", collation.name, "it is given samples of several datasets' code", "COLLATE_OWN")
     if part.arrays and not collation.plain:
         raise RefusalError("collate", collation.name, "samples have images that are arrays of numpy's", "COLLATE_OWN")
     if loader.rng is not None and (part.objects or part.seeds):
@@ -353,9 +355,9 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
     return Plan(
         kind="script",
         length=samples.length,
-        parts=((part.length, None),),
-        pixels=() if part.pixels is None else (part.pixels,),
-        labels=None if part.pixels is None else np.zeros(len(part.pixels.array), np.int64),
+        parts=tuple((len(each), None) for each in samples.parts),
+        pixels=samples.pixels,
+        labels=np.zeros(sum(len(each.array) for each in samples.pixels), np.int64) if samples.pixels else None,
         rules=found,
         rows=_rows(
             loader,
@@ -375,6 +377,7 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
         collation=collation,
         batched=bool(loader._auto_collation),
         script=samples.part,
+        scripts=samples.scripts,
     )
 
 

@@ -64,7 +64,7 @@ def lower(
         made = list(leaves.known.values())
         images = [column.spec in (Part, PairPart, PixelPart, PixelPairPart) for column in root.columns]
         if any(column.spec is ScriptPart for column in root.columns):
-            if len(root.columns) > 1 or len(root.columns[0].pieces) > 1:
+            if len(root.columns) > 1:
                 return Refusal("source", name_of(dataset), "it has images beside other fields", "FIELDS")
             return Scripts(root, made)
         if not any(images):

@@ -20,7 +20,7 @@ from torch.utils.data import default_convert
 from ...bytecode import Call, Display, Expression, Index, Item, Mapping, UnreadableError
 from ...collates.collation import as_in_worker
 from ...paths import Files, Member, Object
-from ...refusal import Refusal, RefusalError, granted
+from ...refusal import Refusal, RefusalError, SourceRefusal, granted
 from ...rows import Field, Pixels
 from ...structure import filled, leaves, renumbered
 from ...trust.calls import check_calls
@@ -41,7 +41,7 @@ from .code import ScriptCode
 from .compiler import Compiler
 from .giving import IMAGES, STACKS, Given
 from .images.stack import Stack
-from .instructions import seeds
+from .instructions import generators_of, seeds
 from .opening import Opened
 
 
@@ -277,6 +277,47 @@ class Scripted(Node):
         return range(columns.length) if at is None else at.tolist()
 
 
+def joined(first: Scripted, others: Sequence[Scripted]) -> ScriptPart:
+    """What the core makes samples of several datasets of, as one part. Raises RefusalError."""
+    parts = [first.part, *(each.part for each in others)]
+    draws_first, draws_then = (
+        set().union(*(generators_of(part.script[block]) for part in parts)) for block in ("first", "body")
+    )
+    if (
+        any(_fields_of(each) != _fields_of(first) for each in others)
+        or any(part.fields or part.objects or part.seeds for part in parts)
+        or any(isinstance(given.made, MadeApart) for part in parts for given, _ in part.given)
+        or draws_first & draws_then
+    ):
+        why = "the code of its datasets makes samples in other ways, or draws in another order"
+        raise SourceRefusal("ConcatDataset", why, "PARTS_DIFFER")
+    files = [part.files for part in parts if part.files is not None]
+    sizes = [{part.images[n][2] for part in parts} for n in range(len(first.part.images))]
+    images = tuple(
+        (dtype, channels, size if len(several) == 1 else None, flat)
+        for (dtype, channels, size, flat), several in zip(first.part.images, sizes, strict=True)
+    )
+    return replace(
+        first.part,
+        length=sum(map(len, parts)),
+        paths=[path for part in parts for path in part.paths or ()] if files else None,
+        files=Files.joined(files) if files else None,
+        needs=tuple(dict.fromkeys(need for part in parts for need in part.needs)),
+        names=tuple(dict.fromkeys(name for part in parts for name in part.names)),
+        generators=frozenset().union(*(part.generators for part in parts)),
+        images=images,
+        arrays=any(part.arrays for part in parts),
+    )
+
+
+def _fields_of(of: Scripted) -> Any:
+    """What samples of several datasets have in common."""
+    part = of.part
+    given = [(each.batch, each.number, each.kind, each.is_index, beside is None) for each, beside in part.given]
+    images = [(dtype, channels, flat) for dtype, channels, _, flat in part.images]
+    return given, images, of.rows, part.numbers, part.stacks, part.files is None
+
+
 def _check_calls(compiler: Compiler) -> None:
     """Raises RefusalError if somebody replaced what the code calls."""
     if not compiler.calls:
@@ -431,12 +472,15 @@ class Scripts(Samples):
     def __init__(self, root: Node, leaves: Sequence[Node]) -> None:
         super().__init__(root, leaves)
         (column,) = root.columns
-        (self.part,) = column.pieces
-        (own,) = (leaf for leaf in leaves if isinstance(leaf, Scripted))
+        self.parts: tuple[ScriptPart, ...] = column.pieces
+        of = {id(leaf.part): leaf for leaf in leaves if isinstance(leaf, Scripted)}
+        own, *others = (of[id(part)] for part in self.parts)
+        self.part = joined(own, others) if others else own.part
+        self._begins = np.cumsum([0, *map(len, self.parts)])[:-1]
         self._number_columns, self._own, self._pictures = own.rows, own.own, own.pictures
         # By the number of what is given, what gives it, by the row, where a collate_fn may change the dataset by it.
         self._parts: dict[int, Callable[[int], Any]] = {}
-        if own.reckons:
+        if any(each.reckons for each in (own, *others)):
             self.takes = {int, np.int64}
         self.index = column.index
         self.tried = True
@@ -466,8 +510,18 @@ class Scripts(Samples):
     @property
     def ragged(self) -> set[int]:
         """The numbers of what is given that differs in length, which default_collate does not put together."""
-        pairs = enumerate(self.part.given)
+        pairs = (pair for part in self.parts for pair in enumerate(part.given))
         return {n for n, (_, beside) in pairs if beside is not None and vectors.are_ragged(beside.values)}
+
+    @property
+    def scripts(self) -> tuple[dict[str, Any], ...]:
+        """Of each part."""
+        return tuple(each.script for each in self.parts) if len(self.parts) > 1 else (self.part.script,)
+
+    @property
+    def pixels(self) -> tuple[Pixels, ...]:
+        """Of each part, of images in memory."""
+        return tuple(each.pixels for each in self.parts if each.pixels is not None)
 
     @property
     def codes(self) -> list[bytes]:
@@ -538,19 +592,29 @@ class Scripts(Samples):
                     whole = default_collate(given.batch(made_of_each))
                     made.append(as_in_worker(whole) if self.sent else whole)
             elif beside is None:
+                assert given.number is not None
                 made.append(numbers[given.number].bool() if given.kind == "bool" else numbers[given.number])
             elif beside.is_index:
-                values = map(self.given, indices())
+                values: Iterator[Any] = map(self.given, indices())
                 made.append(list(values) if self.apart else default_collate(beside.batch(values)))
             else:
                 at = rows.tolist() if column is None else numbers[column].tolist()
                 if n in self._parts:
                     made.append(list(map(self._parts[n], at)))
                     continue
-                values = map(beside.__getitem__, at)
+                values = map(beside.__getitem__, at) if len(self.parts) == 1 else self._values(n, rows, at)
                 listed = self.apart or vectors.are_ragged(beside.values)
                 made.append(list(map(_alone, values)) if listed else default_collate(beside.batch(values)))
         return [*made, *(stack.of_batch(made) for stack in part.stacks)]
+
+    def _values(self, n: int, rows: Indices, at: Sequence[int]) -> Iterator[Any]:
+        """What is given by number n in samples of several parts, whose values are those of rows `at` of theirs."""
+        parts = np.searchsorted(self._begins, rows, side="right") - 1
+        begins = self._begins[parts] if self._number_columns[n] is None else np.zeros_like(parts)
+        for part, begin, place in zip(parts.tolist(), begins.tolist(), at, strict=True):
+            _, beside = self.parts[part].given[n]
+            assert beside is not None
+            yield beside[place - begin]
 
     def check_apart(self, why: Refusal, *, sent: bool, changes: bool) -> None:
         """Sees to it that a collate_fn gets samples one by one. Raises RefusalError, for that `why`.
