@@ -9,6 +9,7 @@ import multiprocessing
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -56,7 +57,7 @@ def _made(loader: Any) -> Plan:
     workers, size, rows = loader.num_workers, loader.batch_size, collation.takes_lists
     samples = granted(datasets.lower(loader.dataset, lists=lists, rows=rows, workers=workers, size=size))
     after = collation.after
-    if isinstance(samples, datasets.Scripts) and after is None:
+    if isinstance(samples, datasets.Scripts) and (after is None or _finishes_scripts(loader)):
         return _make_scripts(loader, samples, collation)
     if isinstance(samples, datasets.Arrays) and (after is None or isinstance(collation, TokenCollate)):
         return _make_tensors(loader, samples, collation)
@@ -348,7 +349,7 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
             put = collation.lay((), samples.structure, samples.first(), listed=samples.listed_fields)[1]
             samples.listed = True
         except RefusalError as refused:
-            collation = choice.calling(loader, refused.refusal)
+            collation = _going_on(loader, refused.refusal)
     if isinstance(collation, Called):
         samples.check_apart(collation.why, sent=loader.num_workers > 0, changes=collation.changes)
         put = collation.put(samples.samples, sent=loader.num_workers > 0)
@@ -379,6 +380,22 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
         script=samples.part,
         scripts=samples.scripts,
     )
+
+
+def _finishes_scripts(loader: Any) -> bool:
+    """Whether a collate_fn may go on with Go's batches of a script.
+
+    In workers the core would have to be told of all generators where they stand behind what the function has drawn.
+    """
+    return loader.num_workers == 0 or loader.rng is not None
+
+
+def _going_on(loader: Any, why: Refusal) -> Collation | Called:
+    """Who calls a collate_fn that is not compiled for samples of a script, for that `why`. Raises RefusalError."""
+    if _finishes_scripts(loader):
+        with suppress(RefusalError):
+            return choice.finishing(loader, why)
+    return choice.calling(loader, why)
 
 
 def _why_not_alone(samples: Images, lowered: Sequence[Lowered]) -> tuple[str, str]:

@@ -506,7 +506,7 @@ class InlineIterator(_NativeIterator):
             state, taken = follow, np.maximum(taken, words)
             self._ask(run, task, state)
         if lost is None:
-            if self._plan.after is None:
+            if self._plan.after is None or self._skipped:  # the dataset's code was given to the whole collate_fn
                 return made
             begun = time.perf_counter()
             made = self._plan.after(made, len(task.rows))
@@ -655,6 +655,10 @@ class PrefetchingIterator(_NativeIterator):
     def _made_by_code(self, task: _Task, states: Processes) -> tuple[Any, Exception | None]:
         if not self._samples.unchanged(self._dataset):  # a worker of torch's would ask the one that it was begun with
             return None, self._outdated()
+        if self._finisher is not None:  # samples draw from generators of their own: these are the collate_fn's
+            assert self._run is not None  # it asks
+            with self._finisher.working(self._run, self._received % self._num_workers):
+                return super()._made_by_code(task, states)
         with untouched(objects=self._objects):
             states.put()
             return super()._made_by_code(task, states)
