@@ -690,7 +690,27 @@ def drawn_alike(root: Path) -> Any:
     return ConcatDataset([one, other])
 
 
-SEVERAL = {each.__name__: each for each in (several, in_memory, drawn_alike)}
+class Labelled(Base):
+    def __getitem__(self, index: int) -> Any:
+        image = Image.open(self.a[index]).convert("RGB")
+        return CROP(F.vflip(image) if random.random() < 0.5 else image), self.labels[index]
+
+
+class Plainly(Base):
+    def __getitem__(self, index: int) -> Any:
+        return PLAIN_20(Image.open(self.b[index]).convert("RGB")), self.labels[index]
+
+
+def with_others(root: Path) -> Any:
+    """Datasets that are no scripts by themselves."""
+    return ConcatDataset([ImageFolder(root, CROP, is_valid_file=is_a, allow_empty=True), Labelled(root), Plainly(root)])
+
+
+def is_a(path: str) -> bool:
+    return path.endswith(".jpeg") and "broken" not in path
+
+
+SEVERAL = {each.__name__: each for each in (several, in_memory, drawn_alike, with_others)}
 
 
 @WORKERS
