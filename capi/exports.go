@@ -143,11 +143,13 @@ func open(text []byte, from *C.gl_source) (*pipeline.Loader, error) {
 	}
 	if p.Source.Kind == plan.Scripted {
 		n = 0
-		for _, files := range p.Parts[0].Script.Files {
-			if files > math.MaxInt32 || n > math.MaxInt32 {
-				return nil, fmt.Errorf("lists of %d files and more: %w", files, errArgument)
+		for _, part := range p.Parts {
+			for _, files := range part.Script.Files {
+				if files > math.MaxInt32 || n > math.MaxInt32 {
+					return nil, fmt.Errorf("lists of %d files and more: %w", files, errArgument)
+				}
+				n += int(files)
 			}
-			n += int(files)
 		}
 	}
 	if p.Source.Kind.InMemory() || p.Source.Kind == plan.Scripted && p.Parts[0].Image != nil {

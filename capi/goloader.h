@@ -202,8 +202,8 @@ enum {
     GL_ASK_SHARD =
         5,          /* shard `index` of a lane is damaged, as the reason says; -1: it had no samples.  gl_leave_out, or
                           gl_reject if that is an error */
-    GL_ASK_LATE = 6 /* sample `index` is not read within sample_timeout_ms, as the reason says: gl_reject.  This is
-                          no news to wait for: gl_next has to be called again */
+    GL_ASK_LATE = 6 /* sample `index` is not read within sample_timeout_ms, as the reason says: gl_reject or gl_skip.
+                          This is no news to wait for: gl_next has to be called again */
 };
 
 typedef struct gl_ask {
@@ -362,7 +362,8 @@ gl_status gl_start(gl_handle loader, const gl_run_options *options, gl_handle *o
 gl_status gl_submit(gl_handle run, const int64_t *indices, int64_t n, void *lent, int64_t lent_bytes, gl_error *err);
 
 /* gl_submit_seeded is gl_submit for samples with random generators of their own: sample i draws as after
- * torch.manual_seed(seeds[i]), whatever its batch, stream or run.
+ * torch.manual_seed(seeds[i]), of a plan of kind "script" also as after Python's random.seed(seeds[i]) and
+ * numpy.random.seed(seeds[i] % 2**32), whatever its batch, stream or run.
  *   seeds       n seeds, copied */
 gl_status gl_submit_seeded(gl_handle run, const int64_t *indices, const uint64_t *seeds, int64_t n, void *lent,
                            int64_t lent_bytes, gl_error *err);
@@ -440,11 +441,11 @@ gl_status gl_follow(gl_handle run, int32_t stream, const uint8_t *state, size_t 
  * ("generators"), each in the form of torch's, 5,056 bytes. */
 gl_status gl_states_set(gl_handle run, int32_t stream, const uint8_t *states, size_t bytes, gl_error *err);
 
-/* gl_asked_states writes these as they were when the batch began that GL_ASK_BATCH, or GL_ASK_PIXELS, asks about. */
+/* gl_asked_states writes these as they were when the batch began that is asked about. */
 gl_status gl_asked_states(gl_handle run, uint8_t *states, size_t bytes, gl_error *err);
 
-/* gl_skip answers GL_ASK_BATCH, or GL_ASK_PIXELS of a plan of kind "script": the caller's own code has made the batch, or
- * failed to, and its generators stand in these states.  GL_OK, or after 50 ms GL_LEFT. */
+/* gl_skip answers GL_ASK_BATCH, and of a plan of kind "script" GL_ASK_PIXELS and GL_ASK_LATE: the caller's own code has made
+ * the batch, or failed to, and its generators stand in these states.  GL_OK, or after 50 ms GL_LEFT. */
 gl_status gl_skip(gl_handle run, const uint8_t *states, size_t bytes, gl_error *err);
 
 /* gl_position writes where a run stands: how many 32-bit words each of its streams has drawn for the batches that gl_next

@@ -19,7 +19,8 @@ type Script struct {
 	rows        []number // of the files that a sample opens, or of the source's fields
 	gives       []give
 	planes      []int // of each file's image
-	generators  Drawn // that are drawn from before files are known
+	generators  Drawn // that are drawn from before files are known; and
+	later       Drawn // when they are
 	images      int
 	numbers     int
 	slots       int
@@ -122,7 +123,8 @@ func CompileScript(s *plan.Script, image *plan.Image, r plan.RNG) (*Script, erro
 	if made.body, err = c.block(s.Body); err != nil {
 		return nil, fmt.Errorf("body: %w", err)
 	}
-	for k, also := range c.drawn {
+	made.later = c.drawn
+	for k, also := range made.later {
 		if also && made.generators[k] {
 			return nil, fmt.Errorf("generator %d is drawn from both before files are known and after", k)
 		}
@@ -144,6 +146,9 @@ func (s *Script) Rows() int { return len(s.rows) }
 
 // DrawsFirst says which generators First draws from.
 func (s *Script) DrawsFirst() Drawn { return s.generators }
+
+// DrawsLater says which generators Draw draws from.
+func (s *Script) DrawsLater() Drawn { return s.later }
 
 // First draws what says which files a sample opens, and writes their rows. It fails with *Refused where the user's own code
 // is to make the sample.

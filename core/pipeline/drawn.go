@@ -24,11 +24,12 @@ func OpenDrawnRows(p *plan.Plan, from *expr.Source) (*Loader, error) {
 		return from.CopyDrawn(ctx, field, expr.Drawn{Samples: len(b.indices), Rows: b.picked, Numbers: b.numbers}, lo, hi, dst)
 	}
 	l.kind = k
-	l.random, l.drawsFirst, l.seeds = true, allGenerators, p.Parts[0].Script.Seeds()
-	var err error
-	if l.script, err = draw.CompileScript(p.Parts[0].Script, nil, p.RNG); err != nil {
+	script, err := draw.CompileScript(p.Parts[0].Script, nil, p.RNG)
+	if err != nil {
 		return nil, err
 	}
+	l.addScript(scriptPart{Script: script, plan: p.Parts[0].Script})
+	l.random, l.drawsFirst = true, allGenerators
 	return l, nil
 }
 

@@ -45,7 +45,7 @@ func (l *Loader) Hold(kept *cache.Decoded, key func(i int) source.Key) error {
 }
 
 // canHold reports whether a cache can keep pixels of this loader's files.
-func (l *Loader) canHold() bool { return l.views == 1 && l.script == nil && len(l.parts) > 0 }
+func (l *Loader) canHold() bool { return l.views == 1 && len(l.scripts) == 0 && len(l.parts) > 0 }
 
 // countPixels counts what a cache would keep of an image that was decoded from its file.
 func (w *worker) countPixels(s *sample) {

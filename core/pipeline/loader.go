@@ -155,15 +155,16 @@ type Loader struct {
 	output []plan.Output // of each
 	labels bool          // a sample has a label as well
 	random bool          // any part draws
-	script *draw.Script  // makes the samples of a scripted source; nil for all others
-	// drawsFirst are the generators that a script draws from to say which files are opened.
-	drawsFirst which
-	seeds      bool    // a script puts generators into states
-	lists      []int64 // of a scripted source: the number of each list's first file
-	exps       draw.Answers
-	seek       *seek.Index       // nil if no seek index is kept
-	held       *held             // nil if no pixels are kept
-	asIs       map[int]*op.Store // by planes, of pixels that images share; nil if they share none
+	// scripts make the samples of a scripted source, those of each part; none of all others.
+	scripts []scriptPart
+	// drawsFirst are the generators that scripts draw from to say which files are opened; drawsThen those for all else.
+	drawsFirst, drawsThen which
+	seeds                 bool // one puts generators into states
+	numbersEach           int  // of a scripted sample: registers, and what vectors hold
+	exps                  draw.Answers
+	seek                  *seek.Index       // nil if no seek index is kept
+	held                  *held             // nil if no pixels are kept
+	asIs                  map[int]*op.Store // by planes, of pixels that images share; nil if they share none
 
 	mu      sync.Mutex
 	ring    *ring.Ring

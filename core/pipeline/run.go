@@ -152,7 +152,7 @@ func (l *Loader) Start(o Options) (*Run, error) {
 	for w := range r.streams {
 		r.streams[w].mt.Seed(o.seed(w))
 	}
-	if l.script != nil {
+	if len(l.scripts) > 0 {
 		r.scene = l.newScene()
 		for w := range r.streams {
 			st := &r.streams[w]
@@ -238,7 +238,8 @@ func (r *Run) Events() int { return r.events }
 //
 //	indices  of its samples; copied
 //	seeds    nil: its samples draw from the batch's stream. Else they have generators of their own: sample i draws as after
-//	         torch.manual_seed(seeds[i]), whatever its place, batch, stream or run; copied
+//	         torch.manual_seed(seeds[i]), random.seed(seeds[i]) and numpy.random.seed(seeds[i] % 2**32), whatever its place,
+//	         batch, stream or run; copied
 //	lent     nil, or memory of the caller for the finished batch
 func (r *Run) Submit(indices []int64, seeds []uint64, lent unsafe.Pointer, lentBytes int) error {
 	if seeds != nil && len(seeds) != len(indices) {
@@ -258,8 +259,8 @@ func (r *Run) Submit(indices []int64, seeds []uint64, lent unsafe.Pointer, lentB
 	}
 	b := r.take()
 	b.begin(r.loader, r.sequence, r.streamOf(r.sequence))
-	r.loader.kind.setUp(r, b, indices, r.spanLength(len(indices)))
 	b.seeds, b.lent = slices.Clone(seeds), slot
+	r.loader.kind.setUp(r, b, indices, r.spanLength(len(indices)))
 	r.put(b)
 	return nil
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sort"
 	"unsafe"
 
 	"github.com/goloader/goloader/core/draw"
 	"github.com/goloader/goloader/core/op"
+	"github.com/goloader/goloader/core/plan"
 	"github.com/goloader/goloader/core/recipe"
 	"github.com/goloader/goloader/core/rng"
 	"github.com/goloader/goloader/core/source"
@@ -32,20 +34,39 @@ func (l *Loader) openScripted(from source.Files) (_ *Loader, err error) {
 			l.free()
 		}
 	}()
-	p := l.plan.Parts[0]
-	s := p.Script
+	first := l.plan.Parts[0].Script
 	l.kind = &scripted{images{l, from}}
-	l.output, l.views, l.labels = nil, len(s.Gives), false
-	made := part{end: p.Count, image: p.Image, random: true}
-	for i, g := range s.Gives {
-		store, err := op.NewStore(g.Channels, g.DType.Size(), g.Table)
-		if err != nil {
-			return nil, fmt.Errorf("gives[%d]: %w", i, err)
-		}
+	l.output, l.views, l.labels, l.random = nil, len(first.Gives), false, true
+	for _, g := range first.Gives {
 		l.output = append(l.output, g.Output)
-		made.views = append(made.views, view{store: store, mode: modes[s.Opens[g.File].Mode], looks: newLooks(g)})
 	}
-	l.parts, l.random = []part{made}, true
+	files, end := int64(0), int64(0)
+	for i, p := range l.plan.Parts {
+		of := scriptPart{plan: p.Script, begin: end}
+		if of.Script, err = draw.CompileScript(p.Script, p.Image, l.plan.RNG); err != nil {
+			return nil, fmt.Errorf("parts[%d]: %w", i, err)
+		}
+		for _, n := range p.Script.Files {
+			of.lists = append(of.lists, files)
+			files += n
+		}
+		end += p.Count
+		made := part{end: end, image: p.Image, random: true}
+		for k, g := range p.Script.Gives {
+			store, err := op.NewStore(g.Channels, g.DType.Size(), g.Table)
+			if err != nil {
+				return nil, fmt.Errorf("parts[%d].gives[%d]: %w", i, k, err)
+			}
+			made.views = append(made.views, view{store: store, mode: modes[p.Script.Opens[g.File].Mode], looks: newLooks(g)})
+		}
+		l.parts = append(l.parts, made)
+		l.addScript(of)
+	}
+	for k, first := range l.drawsFirst {
+		if first && l.drawsThen[k] {
+			return nil, fmt.Errorf("generator %d is drawn from both before files are known and after", k)
+		}
+	}
 	if l.views > 1 {
 		l.asIs = make(map[int]*op.Store)
 		for _, planes := range []int{1, 3} {
@@ -54,25 +75,41 @@ func (l *Loader) openScripted(from source.Files) (_ *Loader, err error) {
 			}
 		}
 	}
-	if l.script, err = draw.CompileScript(s, p.Image, l.plan.RNG); err != nil {
-		return nil, err
-	}
-	l.drawsFirst, l.seeds = l.script.DrawsFirst(), s.Seeds()
-	files := int64(0)
-	for _, n := range s.Files {
-		l.lists = append(l.lists, files)
-		files += n
-	}
 	if files != int64(from.Len()) {
 		return nil, fmt.Errorf("the plan's lists have %d files, the source %d", files, from.Len())
 	}
 	return l, l.openSeek(from.Len(), from.Name)
 }
 
+// scriptPart is a script that makes samples of a part.
+type scriptPart struct {
+	*draw.Script
+	plan  *plan.Script
+	begin int64   // its first sample
+	lists []int64 // the number of each list's first file
+}
+
+func (l *Loader) addScript(of scriptPart) {
+	l.scripts = append(l.scripts, of)
+	l.seeds = l.seeds || of.plan.Seeds()
+	l.numbersEach = max(l.numbersEach, len(of.NewFrame().Numbers))
+	for k, first := range of.DrawsFirst() {
+		l.drawsFirst[k] = l.drawsFirst[k] || first
+	}
+	for k, then := range of.DrawsLater() {
+		l.drawsThen[k] = l.drawsThen[k] || then
+	}
+}
+
+// scriptOf is the number of the part that a sample is of.
+func (l *Loader) scriptOf(index int64) int {
+	return sort.Search(len(l.scripts)-1, func(k int) bool { return index < l.scripts[k+1].begin })
+}
+
 // scripted is the kind of work of samples that a script makes of files.
 type scripted struct{ images }
 
-func (k *scripted) len() int { return int(k.l.parts[0].end) }
+func (k *scripted) len() int { return int(k.l.parts[len(k.l.parts)-1].end) }
 
 // check also lets noSample pass.
 func (k *scripted) check(indices []int64) error { return within(indices, noSample, k.len()) }
@@ -88,7 +125,7 @@ func (k *scripted) shares(b *batch, i int) bool { return b.samples[i].index == b
 
 // columnSpecs are the fields of n samples that have numbers of a script.
 func (l *Loader) columnSpecs(n int) (specs []tensor.Spec) {
-	if l.script == nil {
+	if len(l.scripts) == 0 {
 		return nil
 	}
 	s := l.plan.Parts[0].Script
@@ -100,14 +137,18 @@ func (l *Loader) columnSpecs(n int) (specs []tensor.Spec) {
 
 // scene is room for a script's draws.
 type scene struct {
-	frame *draw.Frame
-	sizes []recipe.Size // of the files that a sample opens
-	rows  []int64       // the same
+	frames []*draw.Frame // of each part
+	sizes  []recipe.Size // of the files that a sample opens
+	rows   []int64       // the same
 }
 
 func (l *Loader) newScene() *scene {
-	files := len(l.plan.Parts[0].Script.Opens)
-	return &scene{l.script.NewFrame(), make([]recipe.Size, files), make([]int64, l.script.Rows())}
+	made, rows := &scene{}, 0
+	for _, s := range l.scripts {
+		made.frames, rows = append(made.frames, s.NewFrame()), max(rows, s.Rows())
+	}
+	made.sizes, made.rows = make([]recipe.Size, rows), make([]int64, rows)
+	return made
 }
 
 // drawsLater are the generators that are drawn from when the sizes of images are known.
@@ -118,21 +159,34 @@ func (l *Loader) drawsLater() (later which) {
 	return later
 }
 
+// seedsLater are those of them that are seeded for a sample that has generators of its own.
+func (l *Loader) seedsLater() which {
+	if len(l.scripts) == 0 {
+		return which{true}
+	}
+	return l.drawsThen
+}
+
 // openFiles finds out which files the samples of a batch that was set up open, without the lock: nobody else knows of the
 // batch yet. If the script cannot say, all of the batch is left to the user's own code.
 func (r *Run) openFiles(b *batch) {
 	l, st := r.loader, b.stream
-	opens, frame, rows := l.plan.Parts[0].Script, r.scene.frame, r.scene.rows
 	r.mu.Unlock()
 	defer r.mu.Lock()
-	b.picked = append(b.picked, make([]int64, len(opens.Rows)*len(b.indices))...)
+	b.picked = append(b.picked, make([]int64, len(l.scripts[0].plan.Rows)*len(b.indices))...)
 	st.save(&b.began, l.drawsFirst)
 	for n, index := range b.indices {
+		part := l.scriptOf(index)
+		script, frame := &l.scripts[part], r.scene.frames[part]
+		opens, rows := script.plan, r.scene.rows[:script.Rows()]
+		if b.seeds != nil {
+			st.seed(b.seeds[n], script.DrawsFirst())
+		}
 		err := guard(func() error {
 			if index == noSample {
 				return &draw.Refused{Op: "script", Text: "there is no such sample"}
 			}
-			return l.script.First(frame, index, st.source(&l.exps), rows)
+			return script.First(frame, index-script.begin, st.source(&l.exps), rows)
 		})
 		for k, open := range opens.Opens {
 			if err == nil && (rows[k] < 0 || rows[k] >= opens.Files[open.List]) {
@@ -144,13 +198,16 @@ func (r *Run) openFiles(b *batch) {
 			return
 		}
 		b.numbers = append(b.numbers, frame.Numbers...)
+		b.numbers = append(b.numbers, make([]uint64, l.numbersEach-len(frame.Numbers))...)
 		for field := range opens.Rows {
 			b.picked[field*len(b.indices)+n] = rows[field]
 		}
 		for v, give := range opens.Gives {
-			file, view := give.File, l.parts[0].views[v]
+			file, view := give.File, l.parts[part].views[v]
 			open := opens.Opens[file]
-			made := sample{index: l.lists[open.List] + rows[file], view: int32(v), mode: view.mode, reader: open.Reader}
+			made := sample{
+				index: script.lists[open.List] + rows[file], part: int32(part), view: int32(v), mode: view.mode, reader: open.Reader,
+			}
 			if open.Plain {
 				made.plain = open.Mode
 			}
@@ -180,17 +237,18 @@ func (r *Run) leaveFiles(b *batch, n int, err error) {
 // drawScript draws for the sample at a place, and appends its recipes and its numbers to what is made. The room is the
 // stream's, which one goroutine at a time draws from.
 func (l *Loader) drawScript(b *batch, place int, made *draws) error {
-	s, n, scene := l.plan.Parts[0].Script, place/l.views, b.stream.scene
-	for v, g := range s.Gives {
-		scene.sizes[g.File] = b.samples[place+v].size
+	n, scene, part := place/l.views, b.stream.scene, b.samples[place].part
+	script, frame := &l.scripts[part], scene.frames[part]
+	sizes := scene.sizes[:script.Rows()]
+	for v, g := range script.plan.Gives {
+		sizes[g.File] = b.samples[place+v].size
 	}
-	count := len(scene.frame.Numbers)
-	numbers := b.numbers[n*count : (n+1)*count]
-	if err := l.script.Draw(scene.frame, b.indices[n], numbers, scene.sizes, b.stream.source(&l.exps)); err != nil {
+	numbers := b.numbers[n*l.numbersEach:][:len(frame.Numbers)]
+	if err := script.Draw(frame, b.indices[n]-script.begin, numbers, sizes, b.stream.source(&l.exps)); err != nil {
 		return err
 	}
-	for v, g := range s.Gives {
-		image, file := l.script.Given(scene.frame, v)
+	for v, g := range script.plan.Gives {
+		image, file := script.Given(frame, v)
 		if file != g.File {
 			return fmt.Errorf("image %d of a sample comes of file %d, not %d", v, file, g.File)
 		}
@@ -199,8 +257,8 @@ func (l *Loader) drawScript(b *batch, place int, made *draws) error {
 		s := &b.samples[place+v]
 		s.steps, s.out = [2]int32{int32(first), int32(len(made.steps))}, image.Size
 	}
-	for _, register := range s.Columns {
-		made.numbers = append(made.numbers, scene.frame.Numbers[register])
+	for _, register := range script.plan.Columns {
+		made.numbers = append(made.numbers, frame.Numbers[register])
 	}
 	return nil
 }
@@ -300,7 +358,7 @@ func (r *Run) LoadStates(stream int, states []byte) error {
 	switch {
 	case r.closed:
 		return ErrClosed
-	case r.loader.script == nil || len(r.batches) > 0:
+	case len(r.loader.scripts) == 0 || len(r.batches) > 0:
 		return fmt.Errorf("states of generators: %w", ErrState)
 	case stream < 0 || stream >= len(r.streams):
 		return fmt.Errorf("stream %d of %d", stream, len(r.streams))
@@ -329,7 +387,7 @@ func (r *Run) AskedStates(states []byte) error {
 
 // askedToSkip is the batch that may be skipped now, of which it is known where its draws begin.
 func (r *Run) askedToSkip() (*batch, error) {
-	b, err := r.asked(AskBatch, AskPixels)
+	b, err := r.asked(AskBatch, AskPixels, AskSample, AskLate)
 	if err == nil && !b.scripted {
 		err = fmt.Errorf("a batch that no script makes: %w", ErrState)
 	}
@@ -339,8 +397,8 @@ func (r *Run) askedToSkip() (*batch, error) {
 	return b, err
 }
 
-// Skip answers AskBatch, or AskPixels of a script's batch: the caller has made the batch, or it is lost to an error, and its generators stand in these states.
-// It says how many of the batch's reads did not come back and were left, as Reset does.
+// Skip answers AskBatch, and all other questions about a script's batch but AskExp: the caller has made the batch, or it is lost
+// to an error, and its generators stand in these states. It says how many of the batch's reads did not come back and were left, as Reset does.
 func (r *Run) Skip(states []byte) (left int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -406,6 +464,7 @@ func (r *Run) beginAnew(b *batch) (left int) {
 	b.dropSlot()
 	other := r.take()
 	other.begin(r.loader, b.sequence, b.stream)
+	other.seeds = b.seeds
 	r.loader.kind.setUp(r, other, b.indices, r.spanLength(len(b.indices)))
 	other.held = true
 	other.lent, b.lent = b.lent, other.lent

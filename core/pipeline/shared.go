@@ -98,7 +98,7 @@ func taken(steps []recipe.Step, of recipe.Size) float64 {
 // cannot be decoded is left as it is.
 func (w *worker) makeShared(b *batch, lo, hi int, steps []recipe.Step) error {
 	l := w.run.loader
-	if l.script == nil || l.views == 1 {
+	if len(l.scripts) == 0 || l.views == 1 {
 		return nil
 	}
 	var families []family

@@ -74,6 +74,19 @@ func (g *generators) save(to *generators, some which) {
 	}
 }
 
+// seed starts some of a process's generators over, for a sample that has generators of its own.
+func (g *generators) seed(seed uint64, some which) {
+	if some[0] {
+		g.mt.Seed(seed)
+	}
+	if some[1] {
+		g.others[0].SeedPython(seed)
+	}
+	if some[1+numpys] {
+		g.others[numpys].Seed(uint64(uint32(seed)))
+	}
+}
+
 // positions is where a worker's generators stand.
 type positions struct {
 	drawn  [len(which{})]int64 // words that were drawn from each, in its Drawn's count; of those beside torch's their Place
@@ -196,7 +209,7 @@ func (r *Run) drawSpan(b *batch) bool {
 
 // together is how many images are drawn for in one go: they belong to one sample.
 func (l *Loader) together() int {
-	if l.script != nil {
+	if len(l.scripts) > 0 {
 		return l.views
 	}
 	return 1
@@ -262,10 +275,10 @@ func (r *Run) drawSamples(b *batch, hi int) (made draws, err error) {
 	err = guard(func() (err error) {
 		for place := b.drawn; place < hi; place += l.together() {
 			if s := &b.samples[place]; b.seeds != nil && s.view == 0 && l.parts[s.part].random {
-				st.mt.Seed(b.seeds[place/l.views])
+				st.seed(b.seeds[place/l.views], l.seedsLater())
 			}
 			st.save(&st.undo, l.drawsLater())
-			if l.script != nil {
+			if len(l.scripts) > 0 {
 				err = l.drawScript(b, place, &made)
 			} else {
 				made.steps, err = l.drawImage(b, place, made.steps)
@@ -341,7 +354,7 @@ func (r *Run) stopDraws(b *batch, err error) {
 		undo()
 		r.needExp(st, true)
 		st.exp = need.X
-	case errors.As(err, &no) && r.loader.script != nil:
+	case errors.As(err, &no) && len(r.loader.scripts) > 0:
 		undo()
 		ask(AskBatch)
 	case errors.As(err, &no) && !s.pixels.Valid() && r.loader.image(s) == nil:
@@ -423,7 +436,7 @@ func (r *Run) Positions() int { return len(r.streams) * r.positionsEach() }
 
 func (r *Run) positionsEach() int {
 	switch {
-	case r.loader.script == nil:
+	case len(r.loader.scripts) == 0:
 		return 1
 	case r.loader.seeds:
 		return r.loader.StatesBytes() / 8
@@ -532,7 +545,7 @@ func (r *Run) Follow(stream int, state []byte, each bool) error {
 	switch {
 	case r.closed:
 		return ErrClosed
-	case r.loader.script != nil:
+	case len(r.loader.scripts) > 0:
 		return fmt.Errorf("the state of one generator for a script: %w", ErrState)
 	case stream < 0 || stream >= len(r.streams):
 		return fmt.Errorf("stream %d of %d", stream, len(r.streams))

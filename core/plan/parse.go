@@ -98,9 +98,12 @@ func parse(n node) *Plan {
 			n.fail("more samples than an int64 counts")
 		}
 		p.Parts = append(p.Parts, part)
+		if first := p.Parts[0]; kind == Scripted && ((part.Image == nil) != (first.Image == nil) || !part.Script.givesAs(first.Script)) {
+			n.fail("its samples are not as those of the first part")
+		}
 	}
 	f.done()
-	if kind == Scripted && len(p.Parts) != 1 {
+	if kind == Scripted && (len(p.Parts) == 0 || len(p.Parts) > 1 && len(p.Source.Fields) > 0) {
 		parts.fail("want one, got %d", len(p.Parts))
 	}
 	return p

@@ -50,6 +50,13 @@ func seeds(list []Instruction) bool {
 	})
 }
 
+// givesAs reports whether another part's script makes samples of the same fields, and draws from as many generators.
+func (s *Script) givesAs(other *Script) bool {
+	return s.Apart == other.Apart && s.Generators == other.Generators &&
+		slices.EqualFunc(s.Gives, other.Gives, func(a, b Give) bool { return a.Output == b.Output }) &&
+		slices.EqualFunc(s.Columns, other.Columns, func(a, b int) bool { return s.Numbers[a] == other.Numbers[b] })
+}
+
 // VectorStarts is where each vector begins among a sample's numbers, which are behind its registers, and how many these are in all.
 func (s *Script) VectorStarts() (starts []int, numbers int) {
 	numbers = len(s.Numbers)

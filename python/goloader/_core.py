@@ -408,14 +408,11 @@ class Run:
             else:
                 self._call(self._lib.gl_answer_pixels, rgb, width, height)
                 return
-            if helper.skips is not None:  # not as the error is handled, or the user's own would be told with it
-                self._skip(helper.skips, ask)
-        elif ask.kind == _native.ASK_BATCH:
-            assert helper.skips is not None  # it is a script's
+        if helper.skips is not None:  # not as the error is handled, or the user's own would be told with it
             self._skip(helper.skips, ask)
-        elif ask.kind == _native.ASK_LATE:
+        if ask.kind == _native.ASK_LATE:
             error = TimeoutError(ask.reason.decode(errors="replace"))
-        else:
+        elif ask.kind != _native.ASK_PIXELS:
             error = helper.refused(position, row, ask.reason.decode(errors="replace"))
         self._give_up(ask, self._lib.gl_reject)
         raise Rejected(error, position, row)

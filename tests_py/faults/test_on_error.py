@@ -61,6 +61,25 @@ class Recorded(data.Dataset[Any]):
             return self.transform(Image.open(file).convert("RGB")), index
 
 
+class Scripted(data.Dataset[Any]):
+    """Opens images in code that draws, and raises what depends on that."""
+
+    def __init__(self, folder: ImageFolder) -> None:
+        self.paths, self.transform = [path for path, _ in folder.samples], folder.transform
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, index: int) -> Any:
+        if index % 9 == 4 and random.random() < 0.5:
+            raise KeyError(f"{np.random.rand()}")
+        other = (index + random.randrange(3)) % len(self.paths)
+        image = self.transform(Image.open(self.paths[other]).convert("RGB"))
+        if index % 7 == 3 and torch.rand(1) < 0.5:
+            raise ValueError("drawn")
+        return image, index, random.random()
+
+
 class Drawing(data.Dataset[Any]):
     """Numbers from all of the process's generators, some of them before a sample fails."""
 
@@ -162,6 +181,26 @@ def test_damaged_files(
     assert {entry["index"] for entry in entries} == set(BAD) and len(entries) == len(BAD)
     if door == "door1":
         assert all(entry["name"] == folder.samples[entry["index"]][0] for entry in entries)
+
+
+@ACTIONS
+@WORKERS
+def test_code_whose_errors_are_drawn(
+    folder: ImageFolder, action: Any, num_workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Go leaves a batch with a sample in error to the code, with the numbers that it has for it."""
+
+    def made(door: str, batch_size: int) -> list[Any]:
+        monkeypatch.setenv("GOLOADER", door)
+        seed()
+        loader = goloader.DataLoader(
+            Scripted(folder), batch_size, shuffle=True, num_workers=num_workers, on_error=action
+        )
+        assert loader.explain().native is (door == "door1")
+        return [*epochs(loader, 3), np.random.rand(), random.random(), loader.stats().bad_samples]
+
+    for batch_size in 1, 4:
+        assert same(made("door1", batch_size), made("door3", batch_size))
 
 
 @ACTIONS

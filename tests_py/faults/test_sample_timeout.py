@@ -107,16 +107,31 @@ def images(folder: Path, count: int = 12) -> ImageFolder:
     return ImageFolder(str(folder), T.Compose([T.RandomResizedCrop(16), T.ToTensor()]))
 
 
+class Drawing(data.Dataset[Any]):
+    """A script of the core."""
+
+    def __init__(self, folder: ImageFolder) -> None:
+        self.paths, self.transform = [path for path, _ in folder.samples], folder.transform
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, index: int) -> Any:
+        drawn = random.random()
+        return self.transform(Image.open(self.paths[index]).convert("RGB")), drawn, np.random.rand()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("action", ["skip", "replace"])
+@pytest.mark.parametrize("kind", [lambda folder: folder, Drawing])
 @WORKERS
-def test_what_pillow_waits_for(action: Any, num_workers: int, tmp_path: Path) -> None:
+def test_what_pillow_waits_for(kind: Any, action: Any, num_workers: int, tmp_path: Path) -> None:
     """A named pipe that nobody writes into is opened by Pillow."""
     copy, dataset = images(tmp_path / "copy"), images(tmp_path / "pipe")
     pipe = dataset.samples[HANGS][0]
     os.unlink(pipe)
     os.mkfifo(pipe)
-    loader = check_equal(dataset, copy, action, num_workers)
+    loader = check_equal(kind(dataset), kind(copy), action, num_workers)
     assert loader.explain().native
 
 

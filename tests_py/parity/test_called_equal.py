@@ -128,6 +128,10 @@ def with_size(size: int, batch: Any) -> Any:
     return [each[0].numpy()[:, :size] for each in batch], [each[1] for each in batch]
 
 
+def with_all(batch: Any, sizes: Any, call: Any, scale: Any = torch.tensor(2.0)) -> Any:  # noqa: B008
+    return [each[0][:, : sizes[0]] * scale for each in batch], sizes[1][1]["a"], call(batch)
+
+
 CALLED = [
     lists,
     stacks,
@@ -140,6 +144,7 @@ CALLED = [
     fails,
     Padder(12),
     partial(with_size, 5),
+    partial(with_all, sizes=[3, (4, {"a": 5.5})], call=len),
 ]
 
 
@@ -451,7 +456,26 @@ def given(seen: list[int], batch: Any) -> Any:
     return batch, seen.copy()
 
 
+def calls(call: Any, batch: Any) -> Any:
+    return batch, call()
+
+
+def calls_first(calls: Any, batch: Any) -> Any:
+    return batch, calls["first"][0](torch.ones(3))
+
+
+def calls_default(batch: Any, call: Any = random.random) -> Any:
+    return batch, call()
+
+
+def calls_named(batch: Any, *, call: Any = torch.rand) -> Any:
+    return batch, call(1)
+
+
 LEFT = {
+    "draws in an argument": partial(calls, random.random), "draws in a default": calls_default,
+    "draws in a named default": calls_named, "draws in what a partial has": partial(partial(calls, torch.seed)),
+    "draws in a list": partial(calls_first, {"first": [torch.nn.Dropout()]}),
     "keeps in a list of its own": Appending(), "draws in a method by a common name": Padding(),
     "keeps in a default": defaults, "keeps in an argument": partial(given, []),
     "keeps": keeps, "draws": draws, "asks": asks, "says": says, "imports": imports, "counts": Counting(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import random
 import sys
@@ -17,6 +18,7 @@ import photos
 import pytest
 import torch
 from accelerator import Lent
+from PIL import Image
 from torch.utils import data
 from torch.utils.data import default_collate, get_worker_info
 from torchvision.datasets import ImageFolder
@@ -227,6 +229,37 @@ def test_samples_in_error_and_batches_of_theirs(root: Path, tmp_path: Path) -> N
         assert errors(events)
 
 
+class Drawing(data.Dataset[Any]):
+    """Code that draws, and fails by what it has drawn: a script of the core."""
+
+    def __init__(self, root: Path, fails: float = 0.0) -> None:
+        folder = ImageFolder(root)
+        self.samples, self.fails = folder.samples, fails
+        self.transform = v2.Compose([*RANDOM, v2.PILToTensor(), v2.ToDtype(torch.float, scale=True)])
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    def __getitem__(self, index: int) -> Any:
+        path, label = self.samples[index]
+        image = Image.open(path).convert("RGB")
+        if random.random() < 0.5:
+            image = image.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
+        if np.random.rand() < self.fails:
+            raise ValueError(f"{torch.rand(1).item()}")
+        return self.transform(image), label
+
+
+@pytest.mark.parametrize("fails", [0.0, 0.1])
+@pytest.mark.parametrize("name", COLLATES)
+def test_batches_of_scripts(root: Path, name: str, fails: float) -> None:
+    given = loader_of(Drawing(root, fails), collate_fn=COLLATES[name], batch_size=4, shuffle=True)
+    loader: Any = goloader.DataLoader(**given())
+    assert goes_on(loader), loader.explain()
+    check(Program(given, epochs=3, leave=(None, 2, None), draw=True, seed=list(COLLATES).index(name)))
+    check(Program(loader_of(Drawing(root), collate_fn=COLLATES[name], batch_size=4, num_workers=2)), native=None)
+
+
 def told_by_settings(batch: Any) -> Any:
     images, labels = default_collate(batch)
     flat = images.flatten(1)[:, :300]
@@ -329,17 +362,25 @@ def test_what_the_collate_gives_is_page_locked(root: Path, workers: int, monkeyp
 
 def test_each_sample_with_a_generator_of_its_own(root: Path) -> None:
     """Of rng="sample" the collate_fn draws as without: with and without workers from other generators."""
-    for workers in (0, 2):
-        kept = []
+    for workers, dataset in itertools.product(
+        (0, 2), (ImageFolder(root, transform_of(RANDOM)), Drawing(root), Drawing(root, 0.05))
+    ):
+        kept: list[list[Any]] = []
         for door in ("1", "2"):
             seed(5)
             given = {"batch_size": 4, "num_workers": workers, "rng": "sample", "trace": False}
             collate: Any = references
             if door == "2":  # Python makes it
                 collate = partial(lambda samples: (len(samples[0]), references(samples))[1])
-            loader: Any = goloader.DataLoader(ImageFolder(root, transform_of(RANDOM)), collate_fn=collate, **given)
+            loader: Any = goloader.DataLoader(dataset, collate_fn=collate, **given)
             assert goes_on(loader) == (door == "1")
-            kept.append([bits(batch) for batch in loader])
+            iterator = iter(loader)
+            kept.append([])
+            for _ in range(len(loader)):
+                try:
+                    kept[-1].append(bits(next(iterator)))
+                except ValueError as error:
+                    kept[-1].append(str(error).splitlines()[-1].removeprefix("ValueError: "))
         assert kept[0] == kept[1]
 
 

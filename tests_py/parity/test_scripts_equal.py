@@ -642,6 +642,200 @@ def test_files_that_the_core_leaves_are_the_codes(root: Path, num_workers: int, 
     check(Program(loader_of(dataset, batch_size=2, num_workers=num_workers), epochs=2))
 
 
+class Whole(Base):
+    """A file by the index; of others by what is drawn."""
+
+    transform = CROP
+
+    def __getitem__(self, index: int) -> Any:
+        image = self.transform(Image.open(self.a[index]).convert("RGB"))
+        return image, {"label": self.labels[index], "path": self.a[index], "drawn": random.random(), "at": index}
+
+
+class Others(Whole):
+    """Another list, two more numbers that are drawn, and values of rows that are drawn."""
+
+    def __getitem__(self, index: int) -> Any:
+        other = np.random.randint(len(self.b) - 4)
+        image = Image.open(self.b[other]).convert("RGB")
+        if torch.rand(1) < 0.5:
+            image = F.hflip(image)
+        k = random.randint(0, 3)
+        drawn = k / 2 + random.random()
+        return self.transform(image), {"label": k, "path": self.b[other], "drawn": drawn, "at": index}
+
+
+def several(root: Path) -> Any:
+    """Parts one of which is there twice, below torch's containers."""
+    one, other, third = Whole(root), Whole(root), Whole(root)
+    other.a, other.labels = other.b[:5], [7, 8, 9, 10, 11]
+    other.transform = PLAIN_20
+    third.transform = T.Compose([T.Resize(30), CROP])
+    return ConcatDataset([one, Subset(other, [4, 0, 0]), ConcatDataset([third, Subset(one, [2, 12])])])
+
+
+PLAIN_20 = T.Compose([T.Resize((20, 20)), T.ToTensor()])
+
+
+def in_memory(root: Path) -> Any:
+    one, other = Triplets(root), Triplets(root)
+    other.data = np.ascontiguousarray(other.data[:7, ::-1, :18])
+    other.labels = other.labels[3:10]
+    return ConcatDataset([one, Subset(other, [6, 3])])
+
+
+def drawn_alike(root: Path) -> Any:
+    one, other = Siamese(root), Siamese(root)
+    other.a, other.b = other.b, other.a[:6]
+    return ConcatDataset([one, other])
+
+
+class Labelled(Base):
+    def __getitem__(self, index: int) -> Any:
+        image = Image.open(self.a[index]).convert("RGB")
+        return CROP(F.vflip(image) if random.random() < 0.5 else image), self.labels[index]
+
+
+class Plainly(Base):
+    def __getitem__(self, index: int) -> Any:
+        return PLAIN_20(Image.open(self.b[index]).convert("RGB")), self.labels[index]
+
+
+def with_others(root: Path) -> Any:
+    """Datasets that are no scripts by themselves."""
+    return ConcatDataset([ImageFolder(root, CROP, is_valid_file=is_a, allow_empty=True), Labelled(root), Plainly(root)])
+
+
+def is_a(path: str) -> bool:
+    return path.endswith(".jpeg") and "broken" not in path
+
+
+SEVERAL = {each.__name__: each for each in (several, in_memory, drawn_alike, with_others)}
+
+
+@WORKERS
+@pytest.mark.parametrize("kind", SEVERAL)
+def test_several_datasets(kind: str, root: Path, num_workers: int) -> None:
+    dataset = SEVERAL[kind](root)
+    check(Program(loader_of(dataset, batch_size=4, shuffle=True, num_workers=num_workers), epochs=3, seed=5))
+    check(Program(loader_of(dataset, batch_size=3, sampler=[-1, 0, 99, 3], num_workers=num_workers), epochs=1))
+
+
+@WORKERS
+def test_several_datasets_that_make_images_of_several_sizes(root: Path, num_workers: int) -> None:
+    one, other = Whole(root), Whole(root)
+    other.transform = T.Compose([T.Resize((20, 22)), T.ToTensor()])
+    dataset = ConcatDataset([one, other])
+    made = check(Program(loader_of(dataset, batch_size=4, num_workers=num_workers), epochs=2))
+    assert len(errors(made)) == 2
+
+
+@WORKERS
+def test_several_datasets_one_of_which_draws_before_it_opens_files(root: Path, num_workers: int) -> None:
+    """Numbers of one generator that say which files are opened, and that others draw when files are known."""
+
+    class Drawn(Whole):
+        def __getitem__(self, index: int) -> Any:
+            other = int(torch.randint(0, 5, (1,)))
+            image = PLAIN_20(Image.open(self.a[other]).convert("RGB"))
+            return image, {"label": other, "path": self.a[index], "drawn": random.random(), "at": index}
+
+    for dataset, native in ((ConcatDataset([Others(root), Others(root)]), True), (several(root), True),
+                            (ConcatDataset([Drawn(root), Whole(root)]), False)):  # fmt: skip
+        check(Program(loader_of(dataset, batch_size=4, shuffle=True, num_workers=num_workers)), native=native)
+
+
+def test_a_change_of_any_dataset_is_seen(root: Path) -> None:
+    def change(epoch: int, loader: Any) -> None:
+        parts = loader.dataset.datasets
+        if epoch == 1:
+            parts[2].datasets[0].labels[3] = 77
+        if epoch == 2:
+            parts[1].dataset.transform = CROP
+        if epoch == 3:
+            parts[0].a.reverse()
+
+    for num_workers in 0, 2:
+        arguments = loader_of(lambda: several(root), batch_size=4, num_workers=num_workers)
+        check(Program(arguments, epochs=4, before=change))
+
+
+# What gives images of one channel, whose strides are anybody's choice, or of no tensor.
+NOT_SINGLE = {"Flipped", "Segmented", "joined"}
+
+
+@WORKERS
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.replace(" ", "-"))
+def test_samples_that_are_in_no_batch(kind: str, root: Path, num_workers: int) -> None:
+    arguments = loader_of(KINDS[kind](root), batch_size=None, shuffle=True, num_workers=num_workers)
+    check(Program(arguments, epochs=2, draw=True), native=kind not in NOT_SINGLE)
+
+
+class OfAnySize(Base):
+    """Images of one pixel have strides of their own, by what was done to them; values are parts of the dataset."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.table = torch.arange(2 * COUNT).view(COUNT, 2)
+        self.half = T.ConvertImageDtype(torch.float16)
+        self.normal = T.Normalize((0.5,) * 3, (0.5,) * 3)
+
+    def __getitem__(self, index: int) -> Any:
+        image = Image.open(self.a[index]).convert("RGB")
+        if random.random() < 0.3:
+            image = image.crop((1, 1, 2 + random.randrange(2), 2 + random.randrange(2)))
+        tensor = F.to_tensor(image)
+        named = {"table": self.table[index], "array": self.array[index], "index": index, "label": self.labels[index]}
+        return [tensor, (F.pil_to_tensor(image), self.normal(tensor))], self.half(tensor), named
+
+
+@WORKERS
+def test_samples_of_any_size_that_are_in_no_batch(
+    root: Path, num_workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check(Program(loader_of(OfAnySize(root), batch_size=None, num_workers=num_workers), epochs=2))
+    seed(1)
+    batches = goloader.DataLoader(OfAnySize(root), batch_size=None, num_workers=num_workers)
+    monkeypatch.setattr("os.nice", lambda more: 0)
+    assert isinstance(plan := choice.decide(batches), Plan)
+    assert trial._tried(batches, plan, InlineIterator) == trial._EQUAL
+    (*_, named), dataset = next(iter(batches)), batches.dataset
+    named["table"].fill_(-1)
+    assert (dataset.table[0].tolist() == [-1, -1]) is (num_workers == 0)  # type: ignore[attr-defined]
+
+
+@WORKERS
+def test_single_samples_that_fail(root: Path, num_workers: int) -> None:
+    check(Program(loader_of(Strange(root), batch_size=None, num_workers=num_workers), epochs=4, seed=2))
+
+
+@pytest.mark.parametrize("kind", [*KINDS, *SEVERAL, "Strange"], ids=lambda kind: kind.replace(" ", "-"))
+def test_draws_keyed_by_sample_do_not_depend_on_workers_or_doors(
+    kind: str, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset = {**KINDS, **SEVERAL, "Strange": Strange}[kind](root)
+
+    def epochs(door: str, batch_size: int, num_workers: int) -> list[Any]:
+        monkeypatch.setenv("GOLOADER", door)
+        seed(3)
+        loader = goloader.DataLoader(dataset, batch_size, num_workers=num_workers, rng="sample", shuffle=True)
+        assert loader.explain().native is (door == "door1")
+        made = []
+        for _ in range(2):
+            batches = iter(loader)
+            for _ in range(-(-len(dataset) // batch_size)):
+                try:
+                    made.append(bits(next(batches)))
+                except (AssertionError, IndexError, ValueError) as error:
+                    made.append((type(error), str(error).splitlines()[-1].rpartition(": ")[2]))
+        return made
+
+    for batch_size in 1, 4:
+        want = epochs("door3", batch_size, 0)
+        for num_workers in 0, 3:
+            assert epochs("door1", batch_size, num_workers) == want
+
+
 class Three(Base):
     def __getitem__(self, index: int) -> Any:
         return tuple(CROP(Image.open(paths[index]).convert("RGB")) for paths in (self.a, self.b, self.masks))

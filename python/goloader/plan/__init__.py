@@ -78,7 +78,8 @@ class Plan:
     seek_index  how much of a folder's files is remembered; None for nothing
     collation   what the loader does with the samples of a batch; None without a loader
     named_files  about how many files batches of recipes, or of a stream, will name
-    script    of kind "script"
+    script    of kind "script", and
+    scripts   of each part
     stream    of kind "stream"
     """
 
@@ -104,6 +105,7 @@ class Plan:
     collation: Collation | OwnCollate | Called | None = None
     named_files: int = 0
     script: ScriptPart | None = None
+    scripts: tuple[dict[str, Any], ...] = ()
     stream: Pipeline | None = None
 
     @property
@@ -199,7 +201,8 @@ class Plan:
             for count, lowered in self.parts
         ]
         if self.script is not None:
-            parts = [{"count": len(self.script), "script": self.script.script}]
+            counts = (count for count, _ in self.parts)
+            parts = [{"count": count, "script": each} for count, each in zip(counts, self.scripts, strict=True)]
         for part, pixels in zip(parts, self.pixels, strict=False):
             part["image"] = pixels.to_plan()
         if self.layout is not None:

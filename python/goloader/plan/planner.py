@@ -9,6 +9,7 @@ import multiprocessing
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -56,7 +57,7 @@ def _made(loader: Any) -> Plan:
     workers, size, rows = loader.num_workers, loader.batch_size, collation.takes_lists
     samples = granted(datasets.lower(loader.dataset, lists=lists, rows=rows, workers=workers, size=size))
     after = collation.after
-    if isinstance(samples, datasets.Scripts) and after is None:
+    if isinstance(samples, datasets.Scripts) and (after is None or _finishes_scripts(loader)):
         return _make_scripts(loader, samples, collation)
     if isinstance(samples, datasets.Arrays) and (after is None or isinstance(collation, TokenCollate)):
         return _make_tensors(loader, samples, collation)
@@ -317,15 +318,15 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
     part = samples.part
     if not part.fields:
         granted(check_pillow_plugins())
-    if not loader._auto_collation:
-        why = "samples are more than an image and an int"
-        raise RefusalError("collate", "batch_size=None", why, "BATCH_SIZE_NONE")
     if not (collation.plain or collation.own or isinstance(collation, Called)):
         raise RefusalError("collate", collation.name, "it collates sequences, not images", "COLLATE_FIELDS")
+    if len(samples.parts) > 1 and not (collation.plain and loader._auto_collation):
+        raise RefusalError("collate", collation.name, "it is given samples of several datasets' code", "COLLATE_OWN")
     if part.arrays and not collation.plain:
         raise RefusalError("collate", collation.name, "samples have images that are arrays of numpy's", "COLLATE_OWN")
-    if loader.rng is not None or getattr(loader, "on_error", "raise") != "raise":
-        raise RefusalError("loader", "rng or on_error", "its code draws random numbers", "CODE_UNREAD")
+    if loader.rng is not None and (part.objects or part.seeds):
+        why = "its code seeds generators, or draws from those of its own objects, which no sample seeds"
+        raise RefusalError("loader", f"rng={loader.rng!r}", why, "RNG_SAMPLE")
     if part.seeds and loader.num_workers == 0:
         why = "it seeds generators, which the program draws from as well"
         raise SourceRefusal(type(loader.dataset).__qualname__, why, "CODE_UNREAD")
@@ -336,6 +337,10 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
         raise SourceRefusal(type(loader.dataset).__qualname__, f"more than {FIELDS_MAX} tensors", "FIELDS")
     put: Callable[[Sequence[Any]], Any] = collator(samples.structure)
     samples.sent = loader.num_workers > 0
+    if not loader._auto_collation:
+        why = "samples have strides, or memory, that only their code gives them"
+        samples.check_single(Refusal("collate", "batch_size=None", why, "BATCH_SIZE_NONE"), sent=samples.sent)
+        put = samples.single
     require("source", *(DECODERS if part.files is not None else ()))
     require("transform", *part.needs)
     found = rules(part.needs)
@@ -346,16 +351,16 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
             samples.check_listed(shared, [*collation.listed.values()], sent=loader.num_workers > 0)
             samples.listed = True
         except RefusalError as refused:
-            collation = choice.calling(loader, refused.refusal)
+            collation = _going_on(loader, refused.refusal)
     if isinstance(collation, Called):
         samples.check_apart(collation.why, sent=loader.num_workers > 0, changes=collation.changes)
         put = collation.put(samples.samples, sent=loader.num_workers > 0)
     return Plan(
         kind="script",
         length=samples.length,
-        parts=((part.length, None),),
-        pixels=() if part.pixels is None else (part.pixels,),
-        labels=None if part.pixels is None else np.zeros(len(part.pixels.array), np.int64),
+        parts=tuple((len(each), None) for each in samples.parts),
+        pixels=samples.pixels,
+        labels=np.zeros(sum(len(each.array) for each in samples.pixels), np.int64) if samples.pixels else None,
         rules=found,
         rows=_rows(
             loader,
@@ -373,8 +378,26 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
         samples=samples,
         seek_index=_seek_index(loader),
         collation=collation,
+        batched=bool(loader._auto_collation),
         script=samples.part,
+        scripts=samples.scripts,
     )
+
+
+def _finishes_scripts(loader: Any) -> bool:
+    """Whether a collate_fn may go on with Go's batches of a script.
+
+    In workers the core would have to be told of all generators where they stand behind what the function has drawn.
+    """
+    return loader.num_workers == 0 or loader.rng is not None
+
+
+def _going_on(loader: Any, why: Refusal) -> Collation | Called:
+    """Who calls a collate_fn that is not compiled for samples of a script, for that `why`. Raises RefusalError."""
+    if _finishes_scripts(loader):
+        with suppress(RefusalError):
+            return choice.finishing(loader, why)
+    return choice.calling(loader, why)
 
 
 def _why_not_alone(samples: Images, lowered: Sequence[Lowered]) -> tuple[str, str]:

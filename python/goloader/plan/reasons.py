@@ -41,7 +41,8 @@ REASONS = {
         "see why in the row `batches` of explain()",
     ),
     "RNG_SAMPLE": Reason(
-        '`rng="sample"` with worker processes that run your own code', "use `num_workers=0`, or leave `rng` out"
+        '`rng="sample"` with worker processes that run your own code, or code that draws from `random.Random` objects',
+        "use `num_workers=0`, or draw from the random module; or leave `rng` out",
     ),
     "TORCH_DEFAULTS": Reason(
         "torch's default dtype or device was changed",

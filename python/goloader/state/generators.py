@@ -277,7 +277,8 @@ def _words_in(state: NDArray[np.uint8]) -> NDArray[np.uint32]:
 
 
 def _place_in(state: NDArray[np.uint8]) -> int:
-    return int(state[16:24].view(np.uint64)[0])
+    # By what is left: torch's own number for it is 0 in a generator that was just seeded.
+    return 625 - int(state[8:12].view(np.int32)[0])
 
 
 def _gauss_of(state: NDArray[np.uint8]) -> float | None:

@@ -6,7 +6,8 @@ worker's generators, and with that worker's get_worker_info().
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -45,13 +46,19 @@ class Finisher:
 
     def batch(self, run: Run, number: int, batch: Any, count: int) -> Any:
         """What the collate_fn makes of a worker's batch; raises what it raises."""
+        with self.working(run, number):
+            return self._finish(batch, count)
+
+    @contextmanager
+    def working(self, run: Run, number: int) -> Generator[None]:
+        """In which the process is as a worker whose batch's samples have drawn."""
         state = self._caught_up(run, number)
         workers, dataset = self._info
         info = worker.WorkerInfo(id=number, num_workers=workers, seed=self._base_seed + number, dataset=dataset)
         with untouched(), within_worker(info):
             try:
                 put(state)
-                return self._finish(batch, count)
+                yield
             finally:
                 after = capture(PROCESS)
                 self._moved = self._moves = self._draws and not same(state["torch"], after["torch"])

@@ -86,7 +86,7 @@ class _Task(NamedTuple):
     @property
     def given(self) -> list[Any]:
         """The indices of a batch, as the dataset would be asked for each."""
-        return list(self.asked)
+        return list(self.asked) if self.batched else [self.asked]
 
     def at(self, position: int) -> Any:
         # A batch may be a set or a dict as well as a list.
@@ -202,7 +202,8 @@ class _NativeIterator(CoreIterator):
     def _submit(self, run: Run, task: _Task) -> None:
         """Raises IndexError, as of a Subset that lists a sample which is not there."""
         rows = task.rows
-        seeds = self._seeds(task) if self._plan.random and self._rng == "sample" else None
+        keyed = self._plan.random and self._rng == "sample" and rows is not _NO_ROW
+        seeds = self._seeds(task) if keyed else None
         run.submit(rows, task.lent, seeds)
 
     def _seeds(self, task: _Task) -> NDArray[np.uint64]:
@@ -253,8 +254,8 @@ class _NativeIterator(CoreIterator):
             deadline = time.monotonic() + self._timeout if self._timeout else None
             fields = run.receive(_Helper(self, task, deadline), self._timeout)
         except Skipped as skipped:
-            if skipped.error is not None:
-                raise _Lost(skipped.error, asked=True) from None
+            if skipped.error is not None:  # on_error has had its say already
+                raise _Lost(skipped.error) from None
             return self._pin(skipped.batch)
         except Rejected as rejected:
             assert isinstance(self._samples, Images)
@@ -274,9 +275,8 @@ class _NativeIterator(CoreIterator):
         if not fields or not task.complete:
             return self._fetch(task)
         tensors = lent.tensors(fields, self._dtypes, task.lent)
-        if not self._auto_collation:
+        if not self._auto_collation and isinstance(self._samples, Images):
             images, labels = tensors
-            assert isinstance(self._samples, Images)
             return self._pin([self._samples.alone(int(task.rows[0]), images[0]), int(labels[0])])
         try:
             batch = self._made(run, tensors, task)
@@ -333,7 +333,7 @@ class _NativeIterator(CoreIterator):
         try:
             if self._num_workers and not self._samples.unchanged(self._dataset):
                 # torch's workers would ask the dataset that they were begun with; without workers it is asked as it is.
-                raise self._samples.missing(task.given if self._auto_collation else [task.at(0)]) or self._outdated()
+                raise self._samples.missing(task.given) or self._outdated()
             with self._directory, untouched(self._generators, objects=self._objects):
                 batch = self._ask_dataset(task.asked)
         except Exception as error:
@@ -368,7 +368,7 @@ class _NativeIterator(CoreIterator):
 
     def _found(self, task: _Task) -> _Lost | None:
         """The first error that the dataset raises for a sample of a batch, each asked for alone."""
-        for position in range(len(task.given) if task.batched else 1):
+        for position in range(len(task.given)):
             error = _Helper(self, task, None).error_of(position, drawn=True)
             if error is not None:
                 return _Lost(error, position)
@@ -523,7 +523,7 @@ class InlineIterator(_NativeIterator):
             state, taken = follow, np.maximum(taken, words)
             self._ask(run, task, state)
         if lost is None:
-            if self._plan.after is None:
+            if self._plan.after is None or self._skipped:  # the dataset's code was given to the whole collate_fn
                 return made
             begun = time.perf_counter()
             made = self._plan.after(made, len(task.rows))
@@ -605,6 +605,9 @@ class PrefetchingIterator(_NativeIterator):
             if isinstance(again, Refusal):
                 raise RuntimeError(f"{again}, but with the base seed {seeded.base_seed} it did not")
             seeded = again
+        if core.plan.script is not None and self._losses is not None:
+            # Its code draws: only as it makes a batch can it be told what a sample in error has drawn.
+            self._fetcher = self._losses.tolerant(self._fetcher, self._fetcher)
         self._samples.hold()
         self._directory: Directory = Directory()
         # Whether Python makes something of each batch, as torch's workers do.
@@ -669,6 +672,10 @@ class PrefetchingIterator(_NativeIterator):
     def _made_by_code(self, task: _Task, states: Processes) -> tuple[Any, Exception | None]:
         if not self._samples.unchanged(self._dataset):  # a worker of torch's would ask the one that it was begun with
             return None, self._outdated()
+        if self._finisher is not None:  # samples draw from generators of their own: these are the collate_fn's
+            assert self._run is not None  # it asks
+            with self._finisher.working(self._run, self._received % self._num_workers):
+                return super()._made_by_code(task, states)
         with untouched(objects=self._objects):
             states.put()
             return super()._made_by_code(task, states)

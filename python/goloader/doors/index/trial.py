@@ -73,7 +73,7 @@ def begin(loader: DataLoader[Any], plan: Plan, inline: Inline) -> None:
     """Begins a trial of a plan, if there is anything to try, and no plan of its kind was tried before."""
     own = (plan.collation is not None and plan.collation.own) or (plan.samples is not None and plan.samples.tried)
     copied = not own and plan.kind == "array" and all(field.program is None for field in plan.fields)
-    if copied or loader.rng is not None or plan.length == 0 or sandbox.here():
+    if copied or plan.length == 0 or sandbox.here():
         return
     key = _key(loader, plan)
     if key in _known:
@@ -194,7 +194,7 @@ def _differ(loader: DataLoader[Any], plan: Plan, indices: list[int], inline: Inl
     if not np.array_equal(theirs[1], ours[1]):
         return "a random generator stands elsewhere"
     batch = theirs[0]
-    if plan.collation is not None and plan.collation.plain and loader.num_workers > 0:
+    if plan.collation is not None and plan.collation.plain and plan.batched and loader.num_workers > 0:
         batch = as_in_worker(batch)
     return difference(batch, ours[0])
 
@@ -228,7 +228,7 @@ def _eager(loader: DataLoader[Any], plan: Plan, indices: list[int]) -> tuple[Any
 
 def _native(loader: DataLoader[Any], plan: Plan, indices: list[int], inline: Inline) -> tuple[Any, NDArray[np.uint8]]:
     core = Core(plan, own_library())
-    loader.__dict__ |= {"timeout": 0, "on_error": "raise"}
+    loader.__dict__ |= {"timeout": 0, "on_error": "raise", "rng": None}
     iterator = inline(loader, core)
     iterator._pin_memory = False
     with sandbox.restrict():

@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from operator import itemgetter
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -60,6 +61,7 @@ class Called:
         if kept := keeps(given):
             raise UnreadableError(f"may keep something: {kept}")
         function, _, self._owner = function_of(given)
+        self._check_given(given)
         self._functions: dict[FunctionType, CodeType] = {}
         self.classes: list[type] = []
         self._members: list[tuple[type, str, Any]] = []
@@ -144,6 +146,8 @@ class Called:
         if function in self._functions:
             return
         self._functions[function] = function.__code__
+        for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+            self._use_given(value)
         for code in codes_of(function.__code__):
             steps = steps_of(code)
             made = code.co_varnames[0] if makes and code.co_argcount else None
@@ -185,6 +189,21 @@ class Called:
                 self._follow(method)
             elif type(own(self._owner).get(name, ...)) not in PLAIN:
                 raise UnreadableError(f"uses .{name}")
+
+    def _check_given(self, given: Any) -> None:
+        """What a partial gives a function is what code may call. Raises UnreadableError."""
+        while type(given) is partial:
+            for value in (*given.args, *given.keywords.values()):
+                self._use_given(value)
+            given = given.func
+
+    def _use_given(self, value: Any) -> None:
+        """The same of a value that code has by the name of a parameter."""
+        if type(value) in (list, tuple, set, frozenset, dict):
+            for each in (*value, *value.values()) if type(value) is dict else value:
+                self._use_given(each)
+        elif type(value) not in (torch.Tensor, np.ndarray):
+            self._use(value, name_of(value))
 
     def _use(self, value: Any, name: str) -> None:
         """Raises UnreadableError for a variable that code may keep something in, or whose code is not known."""

@@ -16,6 +16,7 @@ class is taken if its bytecode allows it.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -59,12 +60,13 @@ def lower(
     while type(alone) is Subset:
         alone = alone.dataset
     try:
-        leaves = Leaves(lambda leaf: _known_or_kept(leaf, lists or leaf is not alone, rows, workers, size))
-        root = node(dataset, leaves)
+        root, leaves = _tree(
+            dataset, lambda leaf: _known_or_kept(leaf, lists or leaf is not alone, rows, workers, size)
+        )
         made = list(leaves.known.values())
         images = [column.spec in (Part, PairPart, PixelPart, PixelPairPart) for column in root.columns]
         if any(column.spec is ScriptPart for column in root.columns):
-            if len(root.columns) > 1 or len(root.columns[0].pieces) > 1:
+            if len(root.columns) > 1:
                 return Refusal("source", name_of(dataset), "it has images beside other fields", "FIELDS")
             return Scripts(root, made)
         if not any(images):
@@ -82,6 +84,22 @@ def lower(
             "FOREIGN_FILES",
         )
     return samples
+
+
+def _tree(dataset: Any, make: Callable[[Any], Node]) -> tuple[Node, Leaves]:
+    """Raises RefusalError."""
+    leaves = Leaves(make)
+    try:
+        return node(dataset, leaves), leaves
+    except RefusalError as refused:
+        kinds = {column.spec for leaf in leaves.known.values() for column in leaf.columns}
+        if refused.refusal.code != "PARTS_DIFFER" or ScriptPart not in kinds or not kinds & {Part, PixelPart}:
+            raise
+        why = refused.refusal
+    leaves = Leaves(lambda leaf: _scripted(_script_code(leaf)))  # as one of them is: these the core joins
+    with suppress(RefusalError):
+        return node(dataset, leaves), leaves
+    return granted(why)
 
 
 def _known_or_kept(dataset: Any, lists: bool, rows: Lists, workers: int, size: int | None) -> Node:

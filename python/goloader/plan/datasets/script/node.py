@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.utils.data import default_convert
 
 from ...bytecode import Call, Display, Expression, Index, Item, Mapping, UnreadableError
 from ...collates.collation import as_in_worker
 from ...paths import Files, Member, Object
-from ...refusal import Refusal, RefusalError, granted
+from ...refusal import Refusal, RefusalError, SourceRefusal, granted
 from ...rows import Field, Pixels
 from ...structure import filled, leaves, renumbered
 from ...trust.calls import check_calls
@@ -40,7 +41,7 @@ from .code import ScriptCode
 from .compiler import Compiler
 from .giving import IMAGES, STACKS, Given
 from .images.stack import Stack
-from .instructions import seeds
+from .instructions import generators_of, seeds
 from .opening import Opened
 
 
@@ -111,7 +112,7 @@ class Scripted(Node):
         self._goes_by = compiler.goes_by()
         self._transforms = list(compiler.transforms)
         self._watch = Watch[str]()
-        self._kept = compiler
+        self._kept, self.pictures = compiler, compiler.pictures
         self._were = self._sizes()
         self.reckons = compiler.reckons
         self.gives_index = any(each.is_index for each in compiler.given)
@@ -278,6 +279,47 @@ class Scripted(Node):
         return range(columns.length) if at is None else at.tolist()
 
 
+def joined(first: Scripted, others: Sequence[Scripted]) -> ScriptPart:
+    """What the core makes samples of several datasets of, as one part. Raises RefusalError."""
+    parts = [first.part, *(each.part for each in others)]
+    draws_first, draws_then = (
+        set().union(*(generators_of(part.script[block]) for part in parts)) for block in ("first", "body")
+    )
+    if (
+        any(_fields_of(each) != _fields_of(first) for each in others)
+        or any(part.fields or part.objects or part.seeds for part in parts)
+        or any(isinstance(given.made, MadeApart) for part in parts for given, _ in part.given)
+        or draws_first & draws_then
+    ):
+        why = "the code of its datasets makes samples in other ways, or draws in another order"
+        raise SourceRefusal("ConcatDataset", why, "PARTS_DIFFER")
+    files = [part.files for part in parts if part.files is not None]
+    sizes = [{part.images[n][2] for part in parts} for n in range(len(first.part.images))]
+    images = tuple(
+        (dtype, channels, size if len(several) == 1 else None, flat)
+        for (dtype, channels, size, flat), several in zip(first.part.images, sizes, strict=True)
+    )
+    return replace(
+        first.part,
+        length=sum(map(len, parts)),
+        paths=[path for part in parts for path in part.paths or ()] if files else None,
+        files=Files.joined(files) if files else None,
+        needs=tuple(dict.fromkeys(need for part in parts for need in part.needs)),
+        names=tuple(dict.fromkeys(name for part in parts for name in part.names)),
+        generators=frozenset().union(*(part.generators for part in parts)),
+        images=images,
+        arrays=any(part.arrays for part in parts),
+    )
+
+
+def _fields_of(of: Scripted) -> Any:
+    """What samples of several datasets have in common."""
+    part = of.part
+    given = [(each.batch, each.number, each.kind, each.is_index, beside is None) for each, beside in part.given]
+    images = [(dtype, channels, flat) for dtype, channels, _, flat in part.images]
+    return given, images, of.rows, part.numbers, part.stacks, part.files is None
+
+
 def _check_calls(compiler: Compiler) -> None:
     """Raises RefusalError if somebody replaced what the code calls."""
     if not compiler.calls:
@@ -424,18 +466,23 @@ class Scripts(Samples):
     apart = False
     # Of what Python makes of each sample apart there are the values of each, for a collate_fn that was compiled.
     listed = False
+    # Of each image the strides that it has if it is one pixel, where samples are handed out one by one.
+    strides_alone: tuple[tuple[int, ...], ...] = ()
     # Workers of torch's would send batches, which default_collate puts together in memory of its own for these.
     sent = False
 
     def __init__(self, root: Node, leaves: Sequence[Node]) -> None:
         super().__init__(root, leaves)
         (column,) = root.columns
-        (self.part,) = column.pieces
-        (own,) = (leaf for leaf in leaves if isinstance(leaf, Scripted))
-        self._number_columns, self._own = own.rows, own.own
+        self.parts: tuple[ScriptPart, ...] = column.pieces
+        of = {id(leaf.part): leaf for leaf in leaves if isinstance(leaf, Scripted)}
+        own, *others = (of[id(part)] for part in self.parts)
+        self.part = joined(own, others) if others else own.part
+        self._begins = np.cumsum([0, *map(len, self.parts)])[:-1]
+        self._number_columns, self._own, self._pictures = own.rows, own.own, own.pictures
         # By the number of what is given, what gives it, by the row, where a collate_fn may change the dataset by it.
         self._parts: dict[int, Callable[[int], Any]] = {}
-        if own.reckons:
+        if any(each.reckons for each in (own, *others)):
             self.takes = {int, np.int64}
         self.index = column.index
         self.tried = True
@@ -465,8 +512,18 @@ class Scripts(Samples):
     @property
     def ragged(self) -> set[int]:
         """The numbers of what is given that differs in length, which default_collate does not put together."""
-        pairs = enumerate(self.part.given)
+        pairs = (pair for part in self.parts for pair in enumerate(part.given))
         return {n for n, (_, beside) in pairs if beside is not None and vectors.are_ragged(beside.values)}
+
+    @property
+    def scripts(self) -> tuple[dict[str, Any], ...]:
+        """Of each part."""
+        return tuple(each.script for each in self.parts) if len(self.parts) > 1 else (self.part.script,)
+
+    @property
+    def pixels(self) -> tuple[Pixels, ...]:
+        """Of each part, of images in memory."""
+        return tuple(each.pixels for each in self.parts if each.pixels is not None)
 
     @property
     def codes(self) -> list[bytes]:
@@ -520,6 +577,9 @@ class Scripts(Samples):
         made = [_flat(field) if flat else field for field, (*_, flat) in zip(images, part.images, strict=True)]
         if self.apart and not part.fields:
             made = [_laid_as(each, field) for each, field in zip(part.examples, made, strict=True)]
+        for n, strides in enumerate(self.strides_alone):
+            if made[n][0][0].numel() == 1:
+                made[n] = [made[n][0].as_strided(made[n][0].shape, strides)]
         numbers = columns[count:]
         for n, ((given, beside), column) in enumerate(zip(part.given, self._number_columns, strict=True)):
             if isinstance(given.made, MadeApart):
@@ -534,19 +594,29 @@ class Scripts(Samples):
                     whole = default_collate(given.batch(made_of_each))
                     made.append(as_in_worker(whole) if self.sent else whole)
             elif beside is None:
+                assert given.number is not None
                 made.append(numbers[given.number].bool() if given.kind == "bool" else numbers[given.number])
             elif beside.is_index:
-                values = map(self.given, indices())
+                values: Iterator[Any] = map(self.given, indices())
                 made.append(list(values) if self.apart else default_collate(beside.batch(values)))
             else:
                 at = rows.tolist() if column is None else numbers[column].tolist()
                 if n in self._parts:
                     made.append(list(map(self._parts[n], at)))
                     continue
-                values = map(beside.__getitem__, at)
+                values = map(beside.__getitem__, at) if len(self.parts) == 1 else self._values(n, rows, at)
                 listed = self.apart or vectors.are_ragged(beside.values)
                 made.append(list(map(_alone, values)) if listed else default_collate(beside.batch(values)))
         return [*made, *(stack.of_batch(made) for stack in part.stacks)]
+
+    def _values(self, n: int, rows: Indices, at: Sequence[int]) -> Iterator[Any]:
+        """What is given by number n in samples of several parts, whose values are those of rows `at` of theirs."""
+        parts = np.searchsorted(self._begins, rows, side="right") - 1
+        begins = self._begins[parts] if self._number_columns[n] is None else np.zeros_like(parts)
+        for part, begin, place in zip(parts.tolist(), begins.tolist(), at, strict=True):
+            _, beside = self.parts[part].given[n]
+            assert beside is not None
+            yield beside[place - begin]
 
     def check_apart(self, why: Refusal, *, sent: bool, changes: bool) -> None:
         """Sees to it that a collate_fn gets samples one by one. Raises RefusalError, for that `why`.
@@ -594,6 +664,21 @@ class Scripts(Samples):
         for n, each in () if sent else of_dataset.items():
             self._parts[n] = (self._part(each.values[0]) if each.made is None else None) or granted(why)
 
+    def check_single(self, why: Refusal, *, sent: bool) -> None:
+        """Sees to it that samples are handed out one by one, as code returns them.
+
+        Raises RefusalError, for that `why`.
+        """
+        part = self.part
+        # A single channel's stride is anybody's choice.
+        if part.fields or part.arrays or any(channels == 1 for _, channels, *_ in part.images):
+            granted(why)
+        self.check_apart(why, sent=sent, changes=not sent)
+        try:
+            self.strides_alone = tuple(picture.of_one_pixel().stride() for picture in self._pictures)
+        except Exception:  # of a function that takes no such image
+            granted(why)
+
     def _part(self, of: Expression) -> Callable[[int], Any] | None:
         """What gives the part of the dataset's memory that a value is, by the row; None for others."""
         own = self._own
@@ -615,6 +700,10 @@ class Scripts(Samples):
         for kind, field in zip(kinds, fields, strict=True):
             columns.append(list(map(type(_NUMBERS[kind]), field.tolist())) if kind else field)
         return [_built(self.part.sample, [column[n] for column in columns]) for n in range(len(fields[0]))]
+
+    def single(self, fields: Sequence[Any]) -> Any:
+        """A sample that is in no batch."""
+        return default_convert(self.samples(fields)[0])
 
     def first(self) -> Any:
         """What a sample looks like: of an image one pixel. Raises RefusalError where that is not known."""

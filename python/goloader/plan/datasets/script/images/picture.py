@@ -102,6 +102,10 @@ class Picture:
         made, *_ = [run(each, self.begin(np.zeros((*PROBE, self.channels), np.uint8))) for each in self.tails]
         return made
 
+    def of_one_pixel(self) -> Any:
+        """The same of an image of one pixel, whose strides need not be those of others."""
+        return run(self.tail, self.begin(np.zeros((1, 1, self.channels), np.uint8)))
+
     @property
     def tails(self) -> tuple[Tail, ...]:
         """What the whole is made by, and each kind of rectangle."""
