@@ -730,7 +730,8 @@ class PrefetchingIterator(_NativeIterator):
 
     def _left_to_code(self, task: _Task, error: Exception) -> Any:
         streams = self._ledger.streams
-        if streams is not None and (streams < 0).any():  # nobody can begin again behind what code has drawn
+        counted = self._plan.script is None or not self._plan.script.seeds
+        if counted and streams is not None and (streams < 0).any():  # nobody can begin again behind what code has drawn
             raise _Lost(error) from None
         raise _Again
 

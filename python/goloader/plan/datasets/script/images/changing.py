@@ -81,6 +81,8 @@ def held_of(c: Compiler, of: Expression) -> Held:
                 return c.memory.new()
             if any(called is each for each in _NEW) or _is_normalize(called) or _is_scaled(c, called, operands):
                 return c.memory.new()
+            if _converts(called) and c.sure_picture(of).made().dtype != c.sure_picture(operands[0]).made().dtype:
+                return c.memory.new()
             if of_opencv and len(operands) == 1:
                 return c.memory.new()
             if called is np.ascontiguousarray:
@@ -98,6 +100,13 @@ def _is_normalize(called: Any) -> bool:
     """Whether it is torchvision's, which makes a new tensor."""
     of_torchvision = is_original(in_class(type(called), "forward"), "torchvision")
     return of_torchvision and type(called).__name__ == "Normalize" and not is_in_place(called)
+
+
+def _converts(called: Any) -> bool:
+    """Whether it is torchvision's ConvertImageDtype, which makes a new tensor if there is anything to convert."""
+    return type(called).__name__ == "ConvertImageDtype" and is_original(
+        in_class(type(called), "forward"), "torchvision"
+    )
 
 
 def _is_scaled(c: Compiler, called: Any, of: list[Expression]) -> bool:
