@@ -36,7 +36,7 @@ $(LIBRARY): $(GO_SOURCES) setup.py | .venv/test-lint.stamp
 build: $(LIBRARY) ## Build the core into python/goloader/lib.
 
 .PHONY: test
-test: build ## Run lint, type checks, Go tests with -race, vet and pytest, without the slow tests.
+test: ## Run lint, type checks, Go tests with -race, vet and pytest, without the slow tests.
 	$(MAKE) -j2 --output-sync=target lint test-go
 	$(MAKE) test-py
 
