@@ -325,7 +325,7 @@ func (c *scriptCompiler) seed(t plan.Seed) (instruction, error) {
 	start := map[plan.Generator]func(m *rng.MT19937, seed uint64){
 		plan.TorchGenerator:  (*rng.MT19937).Seed,
 		plan.PythonGenerator: (*rng.MT19937).SeedPython,
-		plan.NumPyGenerator:  (*rng.MT19937).SeedNumPy,
+		plan.NumPyGenerator:  (*rng.MT19937).Seed,
 	}[t.Generator]
 	value, err := compileInt(t.Value)
 	return func(f *Frame) error {

@@ -37,7 +37,7 @@ func New(seed uint64) MT19937 {
 	return m
 }
 
-// Seed starts over, as torch's manual_seed does.
+// Seed starts over, as torch's manual_seed does, and numpy.random.seed (_legacy_seeding in numpy/random/_mt19937.pyx).
 func (m *MT19937) Seed(seed uint64) {
 	*m = MT19937{seed: seed, first: 1, left: 1}
 	m.state[0] = uint32(seed)

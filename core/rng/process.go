@@ -32,13 +32,6 @@ func (m *MT19937) SeedPython(seed uint64) {
 		next()
 	}
 	state[0] = 1 << 31
-	m.next = words // where Python says that it stands
-}
-
-// SeedNumPy starts over, as numpy.random.seed(seed) does (_legacy_seeding in numpy/random/_mt19937.pyx).
-func (m *MT19937) SeedNumPy(seed uint64) {
-	m.Seed(seed)
-	m.next = words
 }
 
 // PythonStateBytes is the size of what LoadPython takes.

@@ -260,7 +260,7 @@ func TestPythonsSeedsAreItsOwn(t *testing.T) {
 func TestNumPysSeedsAreItsOwn(t *testing.T) {
 	for seed, want := range map[uint64][2]uint32{0: {2357136044, 2546248239}, 42: {1608637542, 3421126067}, 4294967295: {419326371, 479346978}} {
 		var mt rng.MT19937
-		mt.SeedNumPy(seed)
+		mt.Seed(seed)
 		require.Equal(t, want, [2]uint32{mt.Uint32(), mt.Uint32()}, seed)
 	}
 }

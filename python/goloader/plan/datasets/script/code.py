@@ -648,8 +648,8 @@ def drawn_by(called: Any) -> str | None:
     what the user replaced."""
     if type(called) is FunctionType:
         within = vars(called).get("__wrapped__", called)  # torch.compile puts a function of torch's around manual_seed
-        found = next((each for each, functions in _of_torch().items() if any(within is f for f in functions)), None)
-        return found if is_original(called, "torch") and is_original(within, "torch") else None
+        torchs = is_original(called, "torch") and is_original(within, "torch")
+        return _OF_TORCH.get((within.__module__, within.__name__)) if torchs else None
     if called is vars(np.random.mtrand)["seed"]:
         return "numpy.seed" if type(called) in _COMPILED and _numpy_is_its_own() else None
     if type(called) not in (MethodType, BuiltinFunctionType):
@@ -689,12 +689,13 @@ _STATES = {"get_state": "save", "set_state": "restore", "getstate": "save", "set
 _COMPILED = (BuiltinFunctionType, type(np.random.mtrand.seed))
 
 
-def _of_torch() -> dict[str, list[Any]]:
-    """Functions of torch's that are written in Python."""
-    names = {"torch.seed": ["manual_seed"], "torch.save": ["get_rng_state"], "torch.restore": ["set_rng_state"]}
-    found = {name: [vars(torch.random).get(each) for each in functions] for name, functions in names.items()}
-    # A worker process does nothing by these: torch does not begin CUDA there.
-    return found | {"torch.cuda": [vars(torch.cuda.random).get(each) for each in ("manual_seed", "manual_seed_all")]}
+# Functions of torch's that are written in Python. By those of CUDA a worker process does nothing: torch does not begin
+# it there.
+_OF_TORCH = {
+    ("torch.random", "manual_seed"): "torch.seed", ("torch.random", "get_rng_state"): "torch.save",
+    ("torch.random", "set_rng_state"): "torch.restore",
+    ("torch.cuda.random", "manual_seed"): "torch.cuda", ("torch.cuda.random", "manual_seed_all"): "torch.cuda",
+}  # fmt: skip
 
 
 def _python() -> Any:
