@@ -60,6 +60,8 @@ class Vector(NamedTuple):
 PYTHON = ("bool", "int", "float")
 # What a list takes as a place, and collate_fn as an int64.
 PLACES = ("int", "numpy")
+# Those, and what torch draws.
+INTEGERS = (*PLACES, "int64")
 
 
 def register_of(kind: str) -> str:

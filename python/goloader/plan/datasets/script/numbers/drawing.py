@@ -59,14 +59,14 @@ _GENERATORS = {"random": "python", "numpy": "numpy", "torch": "torch"}
 def _seed(c: Compiler, number: int, call: Call, generator: str) -> None:
     """A generator starts over, from a number that its function takes."""
     found = c.number(_alone(call, {"python": "a"}.get(generator, "seed")))
-    if found.kind not in {"python": ("int",), "numpy": arithmetic.PLACES}.get(generator, _ENDS):
+    if found.kind not in {"python": ("int",), "numpy": arithmetic.PLACES}.get(generator, arithmetic.INTEGERS):
         raise UnreadableError(f"seeds by {call}", call)
     c.into.append({"do": "seed", "generator": generator, "value": c.sure(found)._replace(kind="int").json})
 
 
 def _cuda(c: Compiler, number: int, call: Call, generator: str) -> None:
     """The generators of devices, which nothing here draws from."""
-    if c.number(_alone(call, "seed")).kind not in _ENDS:
+    if c.number(_alone(call, "seed")).kind not in arithmetic.INTEGERS:
         raise UnreadableError(f"seeds by {call}", call)
 
 
@@ -89,7 +89,6 @@ def _restore(c: Compiler, number: int, call: Call, generator: str) -> None:
 _STATES: dict[str, Callable[[Compiler, int, Call, str], None]] = {
     "seed": _seed, "cuda": _cuda, "save": _save, "restore": _restore,
 }  # fmt: skip
-_ENDS = (*arithmetic.PLACES, "int64")
 
 
 def _alone(call: Call, name: str) -> Expression:

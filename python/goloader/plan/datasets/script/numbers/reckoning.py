@@ -158,7 +158,7 @@ def _called(c: Compiler, call: Call) -> Number:
             return Number(int(form == "tensor"), "bool")
         if called is operator.index and len(call.arguments) == 1:
             found = c.number(call.arguments[0])
-            if found.kind not in (*arithmetic.PLACES, "int64", "bool"):
+            if found.kind not in (*arithmetic.INTEGERS, "bool"):
                 raise UnreadableError(f"takes {call.arguments[0]} for a place", call)
             return found._replace(kind="int")
         if (of_numpy := _of_numpy(c, called, call.arguments)) is not None:

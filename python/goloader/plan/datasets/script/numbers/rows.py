@@ -156,14 +156,9 @@ def _rows(c: Compiler, of: Expression) -> _Rows:
     """Values of the user's data, one of which an expression is. Raises UnreadableError, or as its code may."""
     match of:
         case Item(owner=owner, key=key) if (keys := _keys_of(c, owner)) is not None:
-            number = c.number(key)
             whole = lambda: [c.own.value(owner)]  # noqa: E731
-            keys_now = lambda: tables.plain([*map(int, _keys_of(c, owner) or ())], "int")  # noqa: E731
-            at = tables_of(c, ("keys", owner), keys_now, whole)
-            if number.kind not in arithmetic.PLACES or number.is_constant or at is None:
-                raise UnreadableError(f"takes items by {key}", of)
             values = lambda: list(map(c.own.value(owner).get, _keys_of(c, owner) or ()))  # noqa: E731
-            row = Number(["find", at, number.json], "int")
+            row = Number(_found(c, owner, key), "int")
             return _Rows(owner, values, whole, c.own.value(owner)[keys[0]], row)
     moved, row = row_of(c, of)
     columns = c.values(moved)
@@ -185,6 +180,16 @@ def _keys_of(c: Compiler, owner: Expression) -> list[Any] | None:
         if type(whole) in (dict, OrderedDict, defaultdict) and whole and {*map(type, whole)} <= {int, np.int64}:
             return sorted(whole)
     return None
+
+
+def _found(c: Compiler, owner: Expression, key: Expression) -> list[Any]:
+    """Which of the ascending keys of a dict a number is. Raises UnreadableError for what is none."""
+    number = c.number(key)
+    keys_now = lambda: tables.plain([*map(int, _keys_of(c, owner) or ())], "int")  # noqa: E731
+    at = tables_of(c, ("keys", owner), keys_now, lambda: [c.own.value(owner)])
+    if number.kind not in arithmetic.PLACES or number.is_constant or at is None:
+        raise UnreadableError(f"takes items by {key}", key)
+    return ["find", at, number.json]
 
 
 def tabled(c: Compiler, of: Expression) -> Number | None:
@@ -289,12 +294,7 @@ def item_drawn(c: Compiler, of: Expression, below: str) -> Expression | None:
             return None
         row = number.json
         if keys is not None:
-            at = tables_of(
-                c, ("keys", owner), lambda: tables.plain([*map(int, _keys_of(c, owner) or ())], "int"), whole
-            )
-            if at is None:
-                return None
-            row = ["find", at, row]
+            row = _found(c, owner, of.key)
         else:
             c.within(number, len(lists))
             c.lengths.append((owner, len(lists)))

@@ -60,8 +60,6 @@ if TYPE_CHECKING:
 _ZERO = Number(0, "int")
 _NOTHING = Constant(0, int)
 _EVERY = Display(slice, (NONE, NONE))
-# What a slice takes for an end.
-_ENDS = (*arithmetic.PLACES, "int64")
 
 
 @dataclass(frozen=True)
@@ -481,7 +479,7 @@ class Crops(Computed):
         """Items from one up to another, which are in it."""
         c = self.c
         ends = [None if _is_none(each) else c.number(each) for each in (first, last)]
-        if any(each is not None and each.kind not in _ENDS for each in ends):
+        if any(each is not None and each.kind not in arithmetic.INTEGERS for each in ends):
             raise UnreadableError("takes items by numbers that are no integers")
         behind = any(each is not None and each.is_constant and each.value < 0 for each in ends)
         if behind and crop.length is None:
