@@ -664,9 +664,14 @@ class PrefetchingIterator(_NativeIterator):
         return run
 
     @property
+    def _keeps_states(self) -> bool:
+        """Whether streams are told by their states: of a script that seeds, words that were drawn do not say enough."""
+        return self._plan.script is not None and self._plan.script.seeds
+
+    @property
     def _positions(self) -> int:
         """How many numbers say where the streams stand."""
-        each = Processes.WORDS if self._plan.script is not None and self._plan.script.seeds else 1
+        each = Processes.WORDS if self._keeps_states else 1
         return self._num_workers * (len(self._generators) + len(self._objects)) * each
 
     def _made_by_code(self, task: _Task, states: Processes) -> tuple[Any, Exception | None]:
@@ -730,8 +735,9 @@ class PrefetchingIterator(_NativeIterator):
 
     def _left_to_code(self, task: _Task, error: Exception) -> Any:
         streams = self._ledger.streams
-        counted = self._plan.script is None or not self._plan.script.seeds
-        if counted and streams is not None and (streams < 0).any():  # nobody can begin again behind what code has drawn
+        if (
+            not self._keeps_states and streams is not None and (streams < 0).any()
+        ):  # nobody can begin again behind what code has drawn
             raise _Lost(error) from None
         raise _Again
 

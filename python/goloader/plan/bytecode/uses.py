@@ -42,14 +42,13 @@ class Uses:
 
     def _add_evaluated(self, evaluated: Iterable[Any], ways: dict[int, bool]) -> None:
         for each in evaluated:
-            if isinstance(each, Branch):
+            if isinstance(each, Branch | Repeated):
                 self._by.setdefault(id(each.condition), []).append(None)
                 self._add((each.condition,))
+            if isinstance(each, Branch):
                 self._add_evaluated(each.then, {**ways, each.number: True})
                 self._add_evaluated(each.otherwise, {**ways, each.number: False})
             elif isinstance(each, Repeated):
-                self._by.setdefault(id(each.condition), []).append(None)
-                self._add((each.condition,))
                 self._add_evaluated(each.turn, ways)
             else:
                 self._ways[id(each)] = ways

@@ -488,8 +488,6 @@ class Compiler:
             holds = self._looked_for(branch)
         if holds is None:
             condition = self._condition(branch)
-            if not (condition.is_python or condition.kind == "condition"):
-                raise UnreadableError(f"branches on {branch.condition}", place=branch.place)
             if condition.is_constant:
                 holds = bool(condition.json)
         if holds is not None:
@@ -535,8 +533,6 @@ class Compiler:
         with self.inside(turn):
             self._walk(repeated.turn)
             holds = self._condition(repeated)
-        if not (holds.is_python or holds.kind == "condition"):
-            raise UnreadableError(f"branches on {repeated.condition}", place=repeated.place)
         self.into.append(
             {"do": "repeat", "turn": turn, "until": holds.json if repeated.outcome else ["not", holds.json]}
         )
@@ -545,7 +541,10 @@ class Compiler:
         """What a branch goes by: a number, or whether a value that is worked out ahead is true."""
         for each in (branch.condition, Unary("not", Unary("not", branch.condition))):
             with suppress(UnreadableError):
-                return self.number(each)
+                found = self.number(each)
+                if found.is_python or found.kind == "condition":
+                    return found
+                break
         raise UnreadableError(f"branches on {branch.condition}", place=branch.place)
 
     def _looked_for(self, branch: Branch) -> bool | None:
