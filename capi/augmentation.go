@@ -89,3 +89,13 @@ func go_augmentation_draw(h C.gl_handle, state unsafe.Pointer, in *C.gl_drawn, e
 	in.width, in.height, in.count, in.words = C.int32_t(size.Width), C.int32_t(size.Height), C.int32_t(len(d.steps)), C.int32_t(words)
 	return C.GL_OK
 }
+
+//export go_use_mkl
+func go_use_mkl(vmsexp unsafe.Pointer, errOut *C.gl_error) (status C.gl_status) {
+	defer guard(&status, errOut)
+	if vmsexp == nil {
+		return report(fmt.Errorf("no MKL: %w", errArgument), errOut)
+	}
+	draw.UseMKL(vmsexp)
+	return report(nil, errOut)
+}

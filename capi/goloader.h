@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /* Major in the high 16 bits: another major is another ABI.  Minor in the low: additions. */
-#define GL_ABI_VERSION 0x00170001u
+#define GL_ABI_VERSION 0x00170002u
 
 typedef int32_t gl_status;
 enum {
@@ -346,6 +346,10 @@ gl_status gl_fetch_wait(gl_handle fetch, int32_t timeout_ms, void **data, int64_
  * which are to stay there: whoever brings them decides on the pixels.  They are tried, and refused with GL_BAD_ARGUMENT if
  * they do not decode.  The first that were accepted count; before, WebP files are asked for (GL_ASK_PIXELS). */
 gl_status gl_use_libwebp(void *init_config, void *get_features, void *decode, gl_error *err);
+
+/* gl_use_mkl tells where the process has MKL's VMSEXP, of Fortran's form (n, x, y, mode; all by address), which is to stay
+ * there: the weights of blurs are made with it where torch was built with MKL. */
+gl_status gl_use_mkl(void *vmsexp, gl_error *err);
 
 /* gl_start makes a run of a loader, whose goroutines start with its first batch; several runs of one loader may be
  * alive at once.

@@ -66,6 +66,11 @@ gl_status gl_use_libwebp(void *init_config, void *get_features, void *decode, gl
     return go_use_libwebp(init_config, get_features, decode, err);
 }
 
+gl_status gl_use_mkl(void *vmsexp, gl_error *err) {
+    ENTER(err);
+    return go_use_mkl(vmsexp, err);
+}
+
 gl_status gl_array_headers(const char *format, const char *paths, int32_t count, char *out, size_t each,
                            gl_error *err) {
     ENTER(err);

@@ -102,6 +102,10 @@ func compile(t plan.Transform, r plan.RNG, channels *uint8) (transform, error) {
 		g := grayscale{from: *channels, to: uint8(t.Channels)}
 		*channels = g.to
 		return g, nil
+	case plan.TorchGrayscale:
+		g := torchGrayscale{grayscale{from: *channels, to: uint8(t.Channels)}, t.Fused}
+		*channels = g.to
+		return g, nil
 	case plan.Steps:
 		return compileSteps(t.Wire)
 	case plan.RandomApply:
@@ -112,6 +116,8 @@ func compile(t plan.Transform, r plan.RNG, channels *uint8) (transform, error) {
 		return compilePhotometricDistort(t, r, *channels), nil
 	case plan.RandomChannelPermutation:
 		return channelPermutation(*channels), nil
+	case plan.TorchBlur:
+		return compileTorchBlur(t, r)
 	case plan.RandomResize:
 		filter, err := filterOf(t.Filter)
 		return randomResize{t.Sizes, filter}, err
@@ -176,7 +182,7 @@ func compile(t plan.Transform, r plan.RNG, channels *uint8) (transform, error) {
 }
 
 // Draw appends the steps for one image of size in to dst and returns the size after them. Steps that would change
-// nothing are left out. It allocates only if dst is too small (StepsMax) or on an error:
+// nothing are left out. It allocates only the weights of a blur, or if dst is too small (StepsMax), or on an error:
 //
 //   - *Refused: torchvision raises here.
 //   - *NeedExp: torch.exp must be asked first. Put r.MT back as it was, tell r.Exp the answer, and draw again; since

@@ -14,3 +14,21 @@ func (t grayscale) draw(dst []recipe.Step, in recipe.Size, _ *Source) ([]recipe.
 
 func (t grayscale) random() bool  { return false }
 func (t grayscale) stepsMax() int { return 1 }
+
+// torchGrayscale is v2's of a uint8 tensor.
+type torchGrayscale struct {
+	grayscale
+	fused bool
+}
+
+func (t torchGrayscale) draw(dst []recipe.Step, in recipe.Size, _ *Source) ([]recipe.Step, recipe.Size, error) {
+	if t.from == 3 {
+		dst = append(dst, recipe.Step{Kind: recipe.TorchColour, Colour: recipe.TorchGrey, Fused: t.fused})
+	}
+	if t.to == 3 {
+		dst = append(dst, recipe.Step{Kind: recipe.Select, Channels: 3})
+	}
+	return dst, in, nil
+}
+
+func (t torchGrayscale) stepsMax() int { return 2 }

@@ -16,6 +16,8 @@ const (
 	logRatioMax = 80
 	// float32(a-b) must be finite for torch to draw between them.
 	scaleMax = 1e6
+	// Whatever is divided by it and squared is finite.
+	sigmaMin = 1e-3
 	// angleMax is of degrees, far above any turn.
 	angleMax = 1e6
 )
@@ -411,12 +413,20 @@ func transformsTo(output Output, name string, list node, channels int) []Transfo
 func transformList(list node, channels int) (transforms []Transform, after int) {
 	for _, n := range list.list() {
 		t := transform(n, channels)
-		if grey, ok := t.(Grayscale); ok {
-			channels = grey.Channels
-		}
+		channels = channelsAfter(t, channels)
 		transforms = append(transforms, t)
 	}
 	return transforms, channels
+}
+
+func channelsAfter(t Transform, channels int) int {
+	switch t := t.(type) {
+	case Grayscale:
+		return t.Channels
+	case TorchGrayscale:
+		return t.Channels
+	}
+	return channels
 }
 
 // tableOf is what pixels become, and has all the tables that transforms name.
@@ -504,7 +514,9 @@ func transform(n node, channels int) Transform {
 	case Pad{}.Op():
 		t = Pad{sides(f.get("padding")), fill(f.get("fill"), channels), padMode(f.get("padding_mode"))}
 	case Grayscale{}.Op():
-		t = grayscale(f)
+		t = Grayscale{Channels: channelsOf(f)}
+	case TorchGrayscale{}.Op():
+		t = TorchGrayscale{Channels: channelsOf(f), Fused: f.get("fused").bool()}
 	case Steps{}.Op():
 		t = Steps{f.get("steps").bytes()}
 	case RandomApply{}.Op():
@@ -519,6 +531,8 @@ func transform(n node, channels int) Transform {
 		}
 	case RandomChannelPermutation{}.Op():
 		t = RandomChannelPermutation{}
+	case TorchBlur{}.Op():
+		t = torchBlur(f)
 	case RandomResize{}.Op():
 		t = RandomResize{sizesBetween(f.get("sizes")), filter(f.get("filter"))}
 	case RandomShortestSize{}.Op():
@@ -633,6 +647,34 @@ func logRatio(n node) (logs [2]float32) {
 	return logs
 }
 
+func torchBlur(f *fields) TorchBlur {
+	lanes := f.get("lanes")
+	t := TorchBlur{
+		API: api(f.get("api")), MKL: f.get("mkl").bool(), Lanes: int(lanes.int(8, 16)),
+		Across: places(f.get("across")), Down: places(f.get("down")), Sigma: interval(f.get("sigma"), sigmaMin, scaleMax),
+	}
+	if t.Lanes != 8 && t.Lanes != 16 {
+		lanes.fail("want 8 or 16")
+	}
+	return t
+}
+
+// places are those of a TorchBlur's weights along one side.
+func places(n node) []float32 {
+	list := n.list()
+	if len(list) > WeightsMax || len(list)%2 == 0 {
+		n.fail("want an odd number of places, up to %d", WeightsMax)
+	}
+	made := make([]float32, len(list))
+	for k, each := range list {
+		v := each.float()
+		if made[k] = float32(v); math.Abs(v) > WeightsMax {
+			each.fail("want places up to %d around 0", WeightsMax)
+		}
+	}
+	return made
+}
+
 func randomErasing(f *fields) RandomErasing {
 	return RandomErasing{
 		P: f.get("p").float(), Scale: interval(f.get("scale"), 0, 1), LogRatio: logRatio(f.get("log_ratio")),
@@ -694,7 +736,7 @@ func optional[T any](n node, read func(node) T) *T {
 	return &v
 }
 
-func grayscale(f *fields) Grayscale { return Grayscale{Channels: channels(f.get("channels"))} }
+func channelsOf(f *fields) int { return channels(f.get("channels")) }
 
 func randomApply(f *fields, channels int) RandomApply {
 	t := RandomApply{P: f.get("p").float()}
@@ -702,9 +744,7 @@ func randomApply(f *fields, channels int) RandomApply {
 	left := channels
 	for _, n := range list.list() {
 		each := transform(n, left)
-		if grey, ok := each.(Grayscale); ok {
-			left = grey.Channels
-		}
+		left = channelsAfter(each, left)
 		t.Transforms = append(t.Transforms, each)
 	}
 	if left != channels {

@@ -476,6 +476,12 @@ type Pad struct {
 // Grayscale is torchvision's Grayscale.
 type Grayscale struct{ Channels int }
 
+// TorchGrayscale is v2's Grayscale of a uint8 tensor.
+type TorchGrayscale struct {
+	Channels int
+	Fused    bool // as ColorJitter's
+}
+
 // Steps are fixed steps that keep the size of images; with a warp or a turn among them, of images of one size.
 type Steps struct{ Wire []byte } // core/recipe.Step in wire form
 
@@ -503,6 +509,15 @@ type RandomPhotometricDistort struct {
 
 // RandomChannelPermutation is torchvision's, of v2.
 type RandomChannelPermutation struct{}
+
+// TorchBlur is torchvision's GaussianBlur: weights are at these places around 0, an odd number up to WeightsMax.
+type TorchBlur struct {
+	API          API  // by whose formula weights are made of them
+	MKL          bool // exponentials are MKL's; else SLEEF's
+	Lanes        int  // of the vectors that torch adds them by: 8 or 16
+	Across, Down []float32
+	Sigma        [2]float64
+}
 
 // Augment is torchvision's RandAugment or TrivialAugmentWide.
 type Augment struct {
@@ -573,6 +588,9 @@ func (RandomRotation) Op() string { return "random_rotation" }
 func (RandomAffine) Op() string { return "random_affine" }
 
 // Op implements Transform.
+func (TorchGrayscale) Op() string { return "torch_grayscale" }
+
+// Op implements Transform.
 func (Steps) Op() string { return "steps" }
 
 // Op implements Transform.
@@ -586,6 +604,9 @@ func (RandomPhotometricDistort) Op() string { return "random_photometric_distort
 
 // Op implements Transform.
 func (RandomChannelPermutation) Op() string { return "random_channel_permutation" }
+
+// Op implements Transform.
+func (TorchBlur) Op() string { return "torch_blur" }
 
 // Op implements Transform.
 func (RandomResize) Op() string { return "random_resize" }

@@ -162,6 +162,7 @@ class Core:
         self.text = text = plan.to_json()
         if plan.rules is not None:  # images
             self._lib.find_libwebp()
+        self._lib.find_mkl()
         self._reach()
         self._lib.join_ranks()
         source = _native.Source(plan.count, *_listed(plan, self._lib), _rows(plan), _address(plan.places))
@@ -620,6 +621,7 @@ class Augmentation:
 
     def __init__(self, text: bytes, lib: _native.Library) -> None:
         """`text`: as plan.transforms.Run has it."""
+        lib.find_mkl()
         handle = c_int64()
         lib.call(lib.gl_augmentation_open, text, len(text), byref(handle))
         self._lib, self._handle = lib, handle.value

@@ -32,7 +32,7 @@ from typing import Any
 
 from . import _cores, _library
 from ._errors import BY_STATUS, CoreError, ForkedError, LibraryError
-from .adapters import pillow
+from .adapters import mkl, pillow
 
 ABI_MAJOR = 23
 LIBRARY = Path(__file__).parent / "lib" / "libgoloader.so"
@@ -213,6 +213,7 @@ _SHORT = {
     "gl_dtype_name": (c_char_p, [c_int32]),
     "gl_kernels": (c_char_p, []),
     "gl_use_libwebp": (c_int32, [c_void_p, c_void_p, c_void_p, POINTER(Error)]),
+    "gl_use_mkl": (c_int32, [c_void_p, POINTER(Error)]),
     "gl_remote_use": (c_int32, [c_char_p, POINTER(Error)]),
     "gl_fetch": (c_int32, [c_char_p, c_int64, c_int64, c_int64, POINTER(c_int64), POINTER(Error)]),
     "gl_cache_look": (c_int32, [c_char_p, c_int32, POINTER(c_int64), POINTER(Error)]),
@@ -273,7 +274,7 @@ class Library:
             )
         self.gl_observe(os.environ.get("GOLOADER_TOP", "1") != "0", None)
         self.pid = os.getpid()
-        self._told_of_libwebp = self._told_of_ranks = False
+        self._told_of_libwebp = self._told_of_mkl = self._told_of_ranks = False
         self.told_of_remotes: object = None
         self.fetches = False
 
@@ -298,6 +299,13 @@ class Library:
             if addresses is not None:
                 self.gl_use_libwebp(*addresses, None)
                 self._told_of_libwebp = True
+
+    def find_mkl(self) -> None:
+        """Tells the library where torch has MKL, once."""
+        address = None if self._told_of_mkl else mkl.vmsexp()
+        if address is not None:
+            self.gl_use_mkl(address, None)
+            self._told_of_mkl = True
 
     def join_ranks(self) -> None:
         """Tells the library of other ranks on this machine, once, unless this is a worker process of one.

@@ -274,6 +274,7 @@ func TestErrorsHaveAKindAndAText(t *testing.T) {
 		`-3 1 seeds after -1: not a valid argument`,
 		`-3 -1 seeds after 0: not a valid argument`,
 		`-3 no libwebp is there`,
+		`-3 no MKL: not a valid argument`,
 		`-7 stack expects each tensor to be equal size, but got [3, 2, 3] at entry 0 and [3, 2, 2] at entry 1`,
 		`-7 stack expects each tensor to be equal size: the memory lent for batch 1 has 8 bytes, 72 are needed`,
 		`next(run, &batch, &ask): 0`,
@@ -325,7 +326,7 @@ func TestAForkIsToldSoByEveryFunction(t *testing.T) {
 	const text = "-4 this process was forked after goloader was loaded; " +
 		"its loaders work only in the process that made them"
 	for _, name := range []string{
-		"gl_open", "gl_start", "gl_use_libwebp", "gl_files_list", "gl_shards_list", "gl_files_wait", "gl_array_headers", "gl_remote_use", "gl_observe",
+		"gl_open", "gl_start", "gl_use_libwebp", "gl_use_mkl", "gl_files_list", "gl_shards_list", "gl_files_wait", "gl_array_headers", "gl_remote_use", "gl_observe",
 		"gl_cache_open", "gl_cache_stats", "gl_cache_look", "gl_fetch", "gl_fetch_wait", "gl_submit", "gl_submit_seeded",
 		"gl_submit_recipes", "gl_lane_open", "gl_submit_next", "gl_asked_sample", "gl_leave_out", "gl_lane_state", "gl_next",
 		"gl_answer_pixels", "gl_reject", "gl_answer_exp", "gl_rng_set", "gl_follow",

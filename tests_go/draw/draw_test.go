@@ -238,7 +238,8 @@ func augments() []plan.Transform {
 }
 
 func TestAugmentsLeaveTheSizeAndSayHowManyStepsTheyTake(t *testing.T) {
-	p := compile(t, plan.RNG{FMA: true}, append([]plan.Transform{plan.CenterCrop{Size: square}}, augments()...)...)
+	blur := plan.TorchBlur{API: plan.V1, Lanes: 8, Across: []float32{-1, 0, 1}, Down: []float32{0}, Sigma: [2]float64{0.1, 2}}
+	p := compile(t, plan.RNG{FMA: true}, append([]plan.Transform{plan.CenterCrop{Size: square}, blur}, augments()...)...)
 	most, r := 0, source(3)
 	for range 2000 {
 		steps, out, err := p.Draw(nil, recipe.Size{Width: 50, Height: 60}, r)

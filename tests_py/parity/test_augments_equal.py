@@ -1,4 +1,4 @@
-"""Colour, RandomApply and the policies, v1 and v2, drawn and carried out by the core, without stand-ins."""
+"""Colour, blur, RandomApply and the policies, v1 and v2, drawn and carried out by the core, without stand-ins."""
 
 from __future__ import annotations
 
@@ -49,6 +49,10 @@ def every_time(api: Any) -> dict[str, Any]:
         "autocontrast": api.RandomAutocontrast(0.7),
         "equalize": api.RandomEqualize(0.7),
         "sharpness": api.RandomAdjustSharpness(1.7, 0.7),
+        "blur": api.GaussianBlur(9),
+        "blur, wide": api.GaussianBlur((23, 5), (0.1, 7.5)),
+        "blur, one sigma": api.GaussianBlur(3, 0.8),
+        "blur, applied": api.RandomApply([api.GaussianBlur((1, 31), (0.001, 40.0))], 0.6),
         "apply": api.RandomApply([api.ColorJitter(0.8, 0.8, 0.8, 0.2), api.RandomHorizontalFlip()], 0.8),
         "apply within apply": api.RandomApply([api.RandomApply([api.RandomInvert()], 0.6), nn.Identity()], 0.4),
         "apply modules": api.RandomApply(nn.ModuleList([api.RandomCrop((28, 33), 4)]), 0.5),
@@ -72,6 +76,35 @@ def test_colours_of_v2_alone(kinds: Path, each: Any, tensor: bool) -> None:
         check(Program(loader_of(dataset, batch_size=7, shuffle=True, num_workers=num_workers), epochs=3))
 
 
+def of_tensors() -> dict[str, Any]:
+    """Those of v2 that are known of uint8 tensors of one channel, too."""
+    known = every_time(v2)
+    left = ("jitter", "hue alone", "ranges", "RandAugment", "TrivialAugment", "AutoAugment", "apply")
+    return {
+        **{name: each for name, each in known.items() if not name.startswith(left)},
+        "apply": v2.RandomApply([v2.RandomSolarize(99), v2.RandomHorizontalFlip(), v2.RandomCrop((28, 33), 4)], 0.8),
+        "grey again": v2.Grayscale(1),
+    }
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("name", of_tensors())
+def test_each_of_tensors_is_torchvisions(kinds: Path, name: str, channels: int) -> None:
+    each = of_tensors()[name]
+    first = [v2.RandomResizedCrop((28, 33)), v2.ToImage(), v2.Grayscale(channels)]
+    dataset = ImageFolder(str(kinds), v2.Compose([*first, each, v2.ToDtype(torch.float32, scale=True)]))
+    assert in_go(dataset) != (channels == 1 and name in ("blur, one sigma", "blur, applied"))
+    check(Program(loader_of(dataset, batch_size=7, shuffle=True), epochs=3), native=in_go(dataset))
+    check(Program(loader_of(dataset, batch_size=7, shuffle=True, num_workers=2), epochs=2), native=in_go(dataset))
+
+
+def test_a_blur_of_v1_of_tensors(kinds: Path) -> None:
+    steps = [T.RandomResizedCrop((28, 33)), T.PILToTensor(), T.GaussianBlur(5), T.ConvertImageDtype(torch.float32)]
+    dataset = ImageFolder(str(kinds), T.Compose(steps))
+    assert in_go(dataset)
+    check(Program(loader_of(dataset, batch_size=7, shuffle=True), epochs=3))
+
+
 @APIS
 @pytest.mark.parametrize("name", every_time(T))
 def test_each_is_torchvisions(kinds: Path, api: Any, name: str) -> None:
@@ -90,6 +123,12 @@ HUES = st.sampled_from([(-0.5, 0.5), (0.1, 0.2), (-0.05, 0)])
 DISTORTION = st.builds(v2.RandomPhotometricDistort, RANGE, RANGE, RANGE, HUES, PROBABILITY)
 
 
+def blurs(api: Any) -> st.SearchStrategy[Any]:
+    counts = st.integers(0, 7).map(lambda n: 2 * n + 1)
+    sigma = st.floats(0.001, 9)
+    return st.builds(api.GaussianBlur, st.tuples(counts, counts), st.tuples(sigma, sigma).map(sorted))
+
+
 @st.composite
 def augmented(draw: st.DrawFn) -> tuple[Any, list[Any]]:
     api = draw(st.sampled_from([T, v2]))
@@ -102,6 +141,7 @@ def augmented(draw: st.DrawFn) -> tuple[Any, list[Any]]:
         st.builds(api.RandomSolarize, st.integers(0, 256), PROBABILITY),
         st.builds(api.RandomAdjustSharpness, st.sampled_from([0, 0.5, 2]), PROBABILITY),
         st.builds(api.RandomEqualize, PROBABILITY),
+        blurs(api),
         st.builds(api.RandAugment, st.integers(0, 3), st.integers(0, 8), st.just(9), st.sampled_from(FILTERS), FILL),
         st.builds(api.TrivialAugmentWide, st.integers(3, 40), st.sampled_from(FILTERS), FILL),
         st.builds(api.RandomResizedCrop, st.tuples(st.integers(8, 40), st.integers(8, 40))),
@@ -131,6 +171,13 @@ JITTER = st.builds(v2.ColorJitter, FACTOR, FACTOR, FACTOR, st.sampled_from([0, 0
             JITTER,
             DISTORTION,
             st.just(v2.RandomChannelPermutation()),
+            st.builds(v2.RandomGrayscale, PROBABILITY),
+            st.builds(v2.RandomInvert, PROBABILITY),
+            st.builds(v2.RandomPosterize, st.integers(0, 8), PROBABILITY),
+            st.builds(v2.RandomSolarize, st.floats(0, 256), PROBABILITY),
+            st.builds(v2.RandomAutocontrast, PROBABILITY),
+            st.builds(v2.RandomEqualize, PROBABILITY),
+            st.builds(v2.RandomAdjustSharpness, st.floats(0, 3), PROBABILITY),
             st.builds(lambda each, p: v2.RandomApply([each, v2.RandomHorizontalFlip()], p), JITTER, PROBABILITY),
         ),
         min_size=1,
@@ -193,11 +240,14 @@ def test_what_is_not_known_is_refused_with_its_reason(kinds: Path) -> None:
         ([byte, jitter], "size is not known before"),
         ([v2.Resize((300, 300)), byte, jitter], "size is not known before, or has an edge of 1 or more than"),
         ([v2.Resize((30, 1)), byte, jitter], "has an edge of 1"),
-        ([v2.Resize((30, 30)), byte, v2.RandomGrayscale()], "arithmetic on tensors"),
-        ([v2.Resize((30, 30)), byte, v2.RandomApply([v2.RandomInvert()])], "arithmetic on tensors"),
+        ([v2.Resize((30, 30)), byte, v2.RandAugment()], "arithmetic on tensors"),
+        ([byte, v2.GaussianBlur(3)], "size of its images is not known"),
+        ([v2.Resize((30, 10)), byte, v2.GaussianBlur((23, 3))], "smaller than its kernel"),
+        ([v2.Resize((99, 99)), byte, v2.GaussianBlur(33)], "up to 31 is known"),
         ([v2.Resize((30, 30)), byte, v2.ToDtype(torch.float32, scale=True), jitter], "a tensor that is not uint8"),
         ([v2.Grayscale(), v2.Resize((30, 30)), byte, jitter], "arithmetic on tensors"),
-        ([v2.Resize((30, 30)), T.PILToTensor(), T.ColorJitter(0.1)], "ColorJitter is not known"),
+        ([v2.Resize((30, 30)), T.PILToTensor(), T.ColorJitter(0.1)], "arithmetic on tensors"),
+        ([v2.Resize((30, 30)), T.PILToTensor(), T.RandomInvert()], "arithmetic on tensors"),
     ):
         explanation = goloader.DataLoader(ImageFolder(str(kinds), v2.Compose(steps)), trace=False).explain()
         assert not explanation.native and why in str(explanation), why

@@ -202,6 +202,10 @@ COLOUR = (
     "RandomAdjustSharpness",
 )
 WEIGHTS = ("ResNet50_Weights", "ViT_B_16_Weights", "EfficientNet_B0_Weights")
+ARGUMENTS = {
+    "Resize": (8,), "CenterCrop": (8,), "RandomCrop": (8,), "RandomResizedCrop": (8,), "Pad": (2,),
+    "ColorJitter": (0.5,), "RandomPosterize": (3,), "RandomSolarize": (9,), "RandomAdjustSharpness": (2,),
+}  # fmt: skip
 POLICIES = ("RandAugment", "TrivialAugmentWide", "AutoAugment")
 
 
@@ -209,16 +213,9 @@ def each_of(names: tuple[str, ...]) -> Callable[[Path], Iterator[data.Dataset[An
     """Datasets with each transform named, of v1 and v2."""
 
     def make(root: Path) -> Iterator[data.Dataset[Any]]:
-        arguments = {"Resize": (8,), "CenterCrop": (8,), "RandomCrop": (8,), "RandomResizedCrop": (8,), "Pad": (2,)}
-        arguments |= {
-            "ColorJitter": (0.5,),
-            "RandomPosterize": (3,),
-            "RandomSolarize": (9,),
-            "RandomAdjustSharpness": (2,),
-        }
         for module in (v1, v2):
             for name in names:
-                step = getattr(module, name)(*arguments.get(name, ()))
+                step = getattr(module, name)(*ARGUMENTS.get(name, ()))
                 yield image_folder(root, v1.Compose([v1.Resize((9, 9)), step, v1.ToTensor()]))
 
     return make
@@ -788,11 +785,18 @@ TRANSFORMS: Table = [
     ),
     (
         "blurs",
-        "`GaussianBlur`, v1 and v2, with up to 31 x 31 weights; Pillow's `ImageFilter.GaussianBlur`, `BoxBlur`, "
-        "`Kernel`, `SHARPEN`, ... and `MedianFilter`, `MinFilter` and `MaxFilter` of 3 x 3",
+        "`GaussianBlur`, v1 and v2, with up to 31 x 31 weights, if an earlier step fixes the size; Pillow's "
+        "`ImageFilter.GaussianBlur`, `BoxBlur`, `Kernel`, `SHARPEN`, ... and `MedianFilter`, `MinFilter` and `MaxFilter` of 3 x 3",
         lambda root: (
             image_folder(root, v1.Compose([v1.Resize((20, 20)), step, *TAIL]))
-            for step in (v1.GaussianBlur(31), v2.GaussianBlur(5), pillow_blur, pillow_box, sharpened, median)
+            for step in (
+                v1.GaussianBlur(31),
+                v2.GaussianBlur(5),
+                pillow_blur,
+                pillow_box,
+                sharpened,
+                median,
+            )
         ),
     ),
     (
@@ -824,15 +828,17 @@ TRANSFORMS: Table = [
     ),
     (
         "colours of uint8 tensors, v2",
-        "`ColorJitter`, alone or in a `RandomApply`, and `RandomPhotometricDistort`, if an earlier step fixes the "
-        "size; `RandomChannelPermutation`",
+        "all colours named above, `Grayscale` and `GaussianBlur`, alone or in a `RandomApply`, if an earlier step fixes the size",
         lambda root: (
             image_folder(root, v2.Compose([v2.Resize((9, 9)), v2.ToImage(), step]))
             for step in (
-                v2.ColorJitter(0.4, 0.4, 0.4, 0.1),
+                *(getattr(v2, name)(*ARGUMENTS.get(name, ())) for name in COLOUR),
                 v2.RandomApply([v2.ColorJitter(0.4)], 0.8),
                 v2.RandomPhotometricDistort(),
                 v2.RandomChannelPermutation(),
+                v2.Grayscale(1),
+                v2.Grayscale(3),
+                v2.GaussianBlur(5),
             )
         ),
     ),

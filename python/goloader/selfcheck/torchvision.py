@@ -5,13 +5,18 @@ Each is run whole, by torchvision's own code, on small images; it draws from a g
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Container, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from .. import _native, _steps
+from .._core import Augmentation
+from .._errors import CoreError
 from ..adapters.python import caught_warnings
 from .behaviour import Behaviour, Late, golden, picture
 from .pillow import CMYK, JPEG, OF_ALPHA_OR_PALETTES, PNG, files_of
@@ -67,6 +72,11 @@ def _nearest() -> Any:
     return InterpolationMode.NEAREST
 
 
+def _params(transform: Any) -> Any:
+    """What one of v2's draws; before 0.21 the method was private."""
+    return (transform.make_params if hasattr(transform, "make_params") else transform._get_params)([])
+
+
 def _jittered(api: str) -> Iterator[Any]:
     """What is drawn, and in which order it is done; the factors to four digits, as torch may round once or twice."""
     module = sys.modules[_MODULES[api]]
@@ -78,15 +88,27 @@ def _jittered(api: str) -> Iterator[Any]:
             made = (
                 drawn.get_params(drawn.brightness, drawn.contrast, drawn.saturation, drawn.hue)
                 if api == "v1"
-                else drawn.make_params([]).values()
+                else _params(drawn).values()
             )
             order, *factors = made
             yield order.tolist(), [round(factor * 1e4) for factor in factors]
             yield fixed(image)
 
 
-# Each class that goloader knows: digests of v1 and of v2, if it is in it, and what is tried of it; None: _jittered.
-_CLASSES: dict[str, tuple[tuple[int | None, int | None], Callable[[Any], list[Any]] | None]] = {
+def _blurred(api: str) -> Iterator[Any]:
+    """What is drawn: weights are tried apart."""
+    transform = sys.modules[_MODULES[api]].GaussianBlur(3, (0.25, 4))
+    with _drawing_apart():
+        for _ in range(_TIMES):
+            drawn = [transform.get_params(0.25, 4)] * 2 if api == "v1" else _params(transform)["sigma"]
+            yield [round(sigma * 1e4) for sigma in drawn]
+
+
+# Each class that goloader knows: digests of v1 and of v2, if it is in it, and what is tried of it; or a function that
+# tries it.
+_CLASSES: dict[
+    str, tuple[tuple[int | None, int | None], Callable[[Any], list[Any]] | Callable[[str], Iterator[Any]]]
+] = {
     "Resize": ((787385193, 787385193), lambda m: [
         m.Resize(7, _nearest()),
         m.Resize((9, 5), _nearest()),
@@ -126,7 +148,8 @@ _CLASSES: dict[str, tuple[tuple[int | None, int | None], Callable[[Any], list[An
     ]),
     "Grayscale": ((786921476, 786921476), lambda m: [m.Grayscale(1), m.Grayscale(3)]),
     "RGB": ((None, 1558891956), lambda m: [m.RGB()]),
-    "ColorJitter": ((610424239, 610424239), None),
+    "ColorJitter": ((610424239, 610424239), _jittered),
+    "GaussianBlur": ((160057190, 160057190), _blurred),
     "RandomGrayscale": ((1513241609, 1513241609), lambda m: [m.RandomGrayscale(0.4)]),
     "RandomInvert": ((3168908058, 3168908058), lambda m: [m.RandomInvert()]),
     "RandomPosterize": ((3566594127, 3566594127), lambda m: [m.RandomPosterize(3)]),
@@ -160,10 +183,10 @@ _CLASSES: dict[str, tuple[tuple[int | None, int | None], Callable[[Any], list[An
 
 
 def _class(api: str, name: str, known: int) -> Behaviour:
-    transforms = _CLASSES[name][1]
+    transforms: Any = _CLASSES[name][1]
     channels = (3, 1) if name in ("Pad", "Grayscale", "RandomRotation") else (3,)
-    if transforms is None:
-        make = partial(_jittered, api)
+    if transforms in (_jittered, _blurred):
+        make = partial(transforms, api)
     else:
         make = partial(_run, api, transforms, channels, name == "RandomErasing")
     return golden(_MODULES[api], f"{api} {name}", make, known)
@@ -205,6 +228,42 @@ def _in_crops(module: str, of: Callable[[Any], list[Any]]) -> Iterator[Any]:
                     yield each if image is images[0] else each.contiguous()
 
 
+def _weights(api: str) -> tuple[str, int] | None:
+    """By which exponentials, and which sums, the core has gaussian_blur's weights."""
+    if api == "v1":
+        from torchvision.transforms import _functional_tensor as module
+    else:
+        from torchvision.transforms.v2.functional import _misc as module
+    wanted = [
+        (count, sigma, module._get_gaussian_kernel1d(count, sigma, torch.float32, torch.device("cpu")).numpy())
+        for count in range(1, _steps.TAPS_MAX + 1, 2)
+        for sigma in map(float, np.array([0.1, 0.37, 0.9, 2, 3.14159, 7.3, 40], np.float32))
+    ]
+    for way in _WAYS:
+        with suppress(CoreError):  # without MKL
+            if all(np.array_equal(made, _made(api, way, count, sigma)) for count, sigma, made in wanted):
+                return way
+    return None
+
+
+def _made(api: Any, way: tuple[str, int], count: int, sigma: float) -> Any:
+    """The core's weights in one of these ways."""
+    from ..plan.transforms.augments import blur
+    from ..plan.transforms.lowered import VERSION
+
+    plan = {
+        "version": VERSION,
+        "channels": 3,
+        "rng": {"fma": False, "correctly_rounded_exp": False},
+        "transforms": [blur(api, way, (count, count), (sigma, sigma)).to_plan()],
+    }
+    state = torch.Generator().get_state()
+    blurring = Augmentation(json.dumps(plan).encode(), _native.own_library())
+    drawn = blurring.draw(2 * count, 2 * count, state.data_ptr())
+    assert drawn is not None
+    return np.frombuffer(drawn.steps[0][-4 * _steps.TAPS_MAX :], "<f4", count)
+
+
 def _mixed() -> bool:
     from ..adapters.torchvision import mixes_alike
 
@@ -239,6 +298,8 @@ _COLOURS: tuple[tuple[str, str, tuple[float, ...], tuple[int, ...]], ...] = (
     ("equalize", "equalize", (), (459471178,)),
 )
 
+# Whose exponentials, and how many numbers a vector of torch's has.
+_WAYS = (("mkl", 8), ("sleef", 8), ("mkl", 16), ("sleef", 16))
 _V2 = _MODULES["v2"]
 _FUNCTIONAL = "torchvision.transforms.functional"
 _CROPS: tuple[tuple[str, str, Callable[[Any], list[Any]], int], ...] = (
@@ -265,6 +326,12 @@ BEHAVIOURS = {
     **{
         f"torchvision.{name}": golden(module, name, partial(_in_crops, module, of), known)
         for name, module, of, known in _CROPS
+    },
+    **{
+        f"torchvision.weights.{api}": Behaviour(
+            module, f"{api} weights of gaussian_blur", partial(_weights, api), _WAYS
+        )
+        for api, module in _MODULES.items()
     },
     "torchvision.mixing": Behaviour(_V2, "MixUp or CutMix", _mixed),
     # torchvision has colours of its own for CMYK.

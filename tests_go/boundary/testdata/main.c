@@ -232,6 +232,7 @@ static void errors(void) {
     SAY(gl_seeds(1, -1, numbers, 1, &error));
     SAY(gl_seeds(1, 0, numbers, -1, &error));
     SAY(gl_use_libwebp(NULL, NULL, NULL, &error));
+    SAY(gl_use_mkl(NULL, &error));
 
     gl_batch batch;
     gl_ask ask;
@@ -340,6 +341,7 @@ static void child(gl_handle loader, gl_handle run) {
     SAY(gl_open(plan, plan_bytes, &files, &none, &error));
     SAY(gl_start(loader, &(gl_run_options){.streams = 1}, &none, &fd, &error));
     SAY(gl_use_libwebp(NULL, NULL, NULL, &error));
+    SAY(gl_use_mkl(json, &error));
     SAY(gl_files_list(&tree, &none, &error));
     SAY(gl_shards_list(&shards, &none, &error));
     SAY(gl_files_wait(loader, 0, &list, &error));

@@ -1,7 +1,8 @@
-"""torchvision's transforms of colour and its policies, lowered: what they draw, and steps for whatever may be drawn.
+"""torchvision's transforms of colour, its blur and its policies, lowered: what they draw, and steps for all of it.
 
-What an operation of a policy does at a level is asked of torchvision itself: on a ramp of all bytes where it changes
-each byte by itself, on an image without pixels that notes what is done to it where it moves them.
+They are for PIL images, or for tensors of bytes, whose arithmetic is another. What an operation of a policy does at a
+level is asked of torchvision itself: on a ramp of all bytes where it changes each byte by itself, on an image without
+pixels that notes what is done to it where it moves them.
 """
 
 from __future__ import annotations
@@ -9,17 +10,66 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
 from ... import _steps
 from ... import transforms as T
+from ...adapters.torch import convolves_plainly
 from ...selfcheck import value
+from ..needs import require
 
 Range = tuple[float, float]
 _GRID = 1 << 24  # torch.rand gives multiples of 1 / _GRID
 _FACTOR_MAX = 1e30
+
+
+@dataclass(frozen=True)
+class Pixels:
+    """Images that a transform gets.
+
+    channels   1 or 3
+    size       (height, width), if it is the same for all
+    is_tensor  they are tensors of bytes, not PIL images
+    """
+
+    channels: int
+    size: T.Size | None = None
+    is_tensor: bool = False
+
+    def after(self, step: T.Geometry) -> Pixels:
+        return Pixels(step.channels_after(self.channels), step.size_after(self.size), self.is_tensor)
+
+
+@dataclass(frozen=True)
+class TensorGrayscale(T.Geometry):
+    """v2's Grayscale of a uint8 tensor; fused as ColorJitter has it."""
+
+    op: ClassVar[str] = "torch_grayscale"
+    passes: ClassVar[int] = 2
+    channels: int
+    fused: bool
+
+    def channels_after(self, channels: int) -> int:
+        return self.channels
+
+
+@dataclass(frozen=True)
+class GaussianBlur(T.Geometry):
+    """GaussianBlur: weights for these places, made in one of the ways that torch has, for a sigma that is drawn."""
+
+    op: ClassVar[str] = "torch_blur"
+    random: ClassVar[bool] = True
+    api: T.Api
+    mkl: bool
+    lanes: int
+    across: tuple[float, ...]
+    down: tuple[float, ...]
+    sigma: Range
+
+    def needs(self) -> tuple[str, ...]:
+        return "torch.uniform", "torch.convolve", f"torchvision.weights.{self.api}"
 
 
 @dataclass(frozen=True)
@@ -218,11 +268,13 @@ def _pillow_steps() -> Any:
     return steps
 
 
-def _color_jitter(api: T.Api, each: Any, channels: int, size: T.Size | None) -> T.Geometry:
+def _color_jitter(api: T.Api, each: Any, pixels: Pixels) -> T.Geometry:
     brightness, contrast, saturation, hue = (
         None if getattr(each, name) is None else _range(each, name) for name in _JITTERED
     )
-    return ColorJitter(brightness, contrast, saturation, hue)
+    factors = brightness, contrast, saturation, hue
+    named = [name for name, drawn in zip(_JITTERED, factors, strict=True) if drawn is not None]
+    return ColorJitter(*factors, _jittered(api, pixels, named))
 
 
 _JITTERED = ("brightness", "contrast", "saturation", "hue")
@@ -237,47 +289,133 @@ def _range(each: Any, name: str) -> Range:
     return float(low), float(high)
 
 
-def _photometric_distort(api: T.Api, each: Any, channels: int, size: T.Size | None) -> T.Geometry:
+def _photometric_distort(api: T.Api, each: Any, pixels: Pixels) -> T.Geometry:
     brightness, contrast, saturation, hue = (_range(each, name) for name in _JITTERED)
-    return PhotometricDistort(below(each.p), brightness, contrast, saturation, hue)
+    fused = _jittered(api, pixels, _JITTERED)
+    return PhotometricDistort(below(each.p), brightness, contrast, saturation, hue, fused)
 
 
+def _jittered(api: T.Api, pixels: Pixels, names: Sequence[str]) -> bool | None:
+    """ColorJitter.fused, of one that changes these."""
+    if not pixels.is_tensor:
+        return None
+    if pixels.channels != 3:
+        raise ValueError(_OTHERWISE)
+    for name in names:
+        _fused(api, pixels, name)
+    return value("torch.add") is True
+
+
+# ---- what they do to PIL images, and to tensors of bytes
+
+_OTHERWISE = "its arithmetic on tensors differs from that on PIL images"
 _MEAN_MAX = (1 << 24) // 255  # pixels: GL_TORCH_MEAN_MAX in core/op/op.h
+_OF_PILLOW: dict[str, bytes | Callable[[float], bytes]] = {
+    "autocontrast": _steps.AUTOCONTRAST, "equalize": _steps.EQUALIZE, "contrast": _steps.contrast,
+    "saturation": _steps.saturation, "sharpness": _steps.sharpness,
+}  # fmt: skip
 
 
-def of_tensor(step: T.Geometry, channels: int, size: T.Size | None) -> T.Geometry:
-    """What a step of v2's for PIL images is for uint8 tensors. Raises ValueError where it is not known."""
-    if isinstance(step, T.RandomHorizontalFlip | T.RandomVerticalFlip):
-        return step
-    if isinstance(step, RandomApply):
-        return replace(step, transforms=tuple(of_tensor(each, channels, size) for each in step.transforms))
-    if isinstance(step, ChannelPermutation):
-        return step
-    if not isinstance(step, ColorJitter | PhotometricDistort) or channels != 3:
-        raise ValueError("its arithmetic on tensors differs from that on PIL images")
-    if size is None or min(size) < 2 or (step.contrast is not None and size[0] * size[1] > _MEAN_MAX):
+def _colour(api: T.Api, pixels: Pixels, name: str, factor: float = 0.0) -> bytes:
+    """The step for a colour by its name in _steps.torch_colour; empty if it does nothing."""
+    if not pixels.is_tensor:
+        step = _OF_PILLOW[name]
+        return step if isinstance(step, bytes) else step(factor)
+    fused = _fused(api, pixels, name)
+    if name == "equalize":
+        return _steps.EQUALIZE
+    if name == "saturation" and pixels.channels == 1:
+        return b""
+    return _steps.torch_colour(name, fused, factor, 1.0 - factor)
+
+
+def _fused(api: T.Api, pixels: Pixels, name: str) -> bool:
+    """Whether torch adds a multiple in one rounding. Raises ValueError where v2's tensors of bytes are not known."""
+    if api != "v2":
+        raise ValueError(_OTHERWISE)
+    size = pixels.size or ((2, 2) if name == "grey" else (0, 0))  # grey is the same of any size
+    if min(size) < 2 or (name == "contrast" and size[0] * size[1] > _MEAN_MAX):
         raise ValueError(f"the tensor's size is not known before, or has an edge of 1 or more than {_MEAN_MAX} pixels")
-    return replace(step, fused=value("torch.add") is True)
+    require("transform", "torch.add", f"torchvision.tensor.{name}")
+    return value("torch.add") is True
 
 
-def _at_random(step: Callable[[Any, str], bytes]) -> _Reader:
-    def lower(api: T.Api, each: Any, channels: int, size: T.Size | None) -> T.Geometry:
+def _looked_up(api: T.Api, pixels: Pixels, name: str, *arguments: Any) -> bytes:
+    """A function of torchvision's that changes each byte by itself."""
+    if not pixels.is_tensor:
+        from torchvision.transforms import _functional_pil as functional
+    elif api == "v2":
+        from torchvision.transforms.v2 import functional
+    else:
+        raise ValueError(_OTHERWISE)
+    return _table(getattr(functional, name)(_ramp(pixels), *arguments))
+
+
+def _ramp(pixels: Pixels) -> Any:
+    """An image that has every byte in every channel."""
+    if not pixels.is_tensor:
+        return _pillow_steps().RAMPS[_mode(pixels.channels)]
+    import torch
+
+    return torch.arange(256, dtype=torch.uint8, device="cpu").expand(pixels.channels, 1, 256).clone()
+
+
+def _table(ramp: Any) -> bytes:
+    """The step for what has become of it."""
+    by_channel = ramp.numpy().tobytes() if hasattr(ramp, "numpy") else _pillow_steps().by_channel(ramp)
+    return _steps.lookup(by_channel)
+
+
+def grayscale(api: T.Api, pixels: Pixels, channels: int) -> T.Geometry | None:
+    """Luma in so many channels."""
+    if channels == pixels.channels == 1:
+        return None
+    return TensorGrayscale(channels, _fused(api, pixels, "grey")) if pixels.is_tensor else T.Grayscale(channels)
+
+
+def _at_random(step: Callable[[T.Api, Any, Pixels], bytes]) -> _Reader:
+    def lower(api: T.Api, each: Any, pixels: Pixels) -> T.Geometry:
         chance = below_item if api == "v1" else below
-        return RandomApply(chance(each.p), (Steps(step(each, _mode(channels))),))
+        return RandomApply(chance(each.p), (Steps(step(api, each, pixels)),))
 
     return lower
 
 
+def _random_grayscale(api: T.Api, each: Any, pixels: Pixels) -> T.Geometry:
+    step = grayscale(api, pixels, pixels.channels)
+    return RandomApply(below(each.p), () if step is None else (step,))
+
+
+_SIGMA_MIN = 1e-3  # sigmaMin in core/plan
+
+
+def _gaussian_blur(api: T.Api, each: Any, pixels: Pixels) -> T.Geometry:
+    counts, (low, high) = tuple(each.kernel_size), each.sigma
+    if len(counts) != 2 or not all(type(n) is int and 0 < n <= _steps.TAPS_MAX and n % 2 for n in counts):
+        raise ValueError(f"kernel_size is {each.kernel_size!r}; up to {_steps.TAPS_MAX} is known")
+    if not all(type(sigma) in (int, float) and _SIGMA_MIN <= sigma <= T.SCALE_MAX for sigma in (low, high)):
+        raise ValueError(f"sigma is {each.sigma!r}")
+    if pixels.size is None or counts[0] // 2 >= pixels.size[1] or counts[1] // 2 >= pixels.size[0]:
+        raise ValueError("the size of its images is not known before they are opened, or smaller than its kernel")
+    if not convolves_plainly() or (pixels.channels == 1 and min(counts) <= 3):
+        raise ValueError("torch convolves by sums of another order")
+    require("transform", f"torchvision.weights.{api}")
+    return blur(api, value(f"torchvision.weights.{api}"), counts, (float(low), float(high)))
+
+
+def blur(api: T.Api, way: tuple[str, int], counts: tuple[int, int], sigma: Range) -> GaussianBlur:
+    """With so many weights across and down, made in a way of goloader.selfcheck's."""
+    import torch
+
+    def places(count: int) -> tuple[float, ...]:
+        end = (count - 1) * 0.5 if api == "v1" else (count - 1) / (2.0 * math.sqrt(2.0))
+        return tuple(torch.linspace(-end, end, steps=count, dtype=torch.float32, device="cpu").tolist())
+
+    return GaussianBlur(api, way[0] == "mkl", way[1], places(counts[0]), places(counts[1]), sigma)
+
+
 def _mode(channels: int) -> str:
     return "RGB" if channels == 3 else "L"
-
-
-def _looked_up(mode: str, name: str, *arguments: Any) -> bytes:
-    """A function of torchvision's that changes each byte by itself."""
-    from torchvision.transforms import _functional_pil
-
-    made = getattr(_functional_pil, name)(_pillow_steps().RAMPS[mode], *arguments)
-    return bytes(_steps.lookup(_pillow_steps().by_channel(made)))
 
 
 def _factor(value: Any) -> float:
@@ -288,7 +426,7 @@ def _factor(value: Any) -> float:
 
 # Policies
 
-_Reader = Callable[[T.Api, Any, int, "T.Size | None"], T.Geometry]
+_Reader = Callable[[T.Api, Any, Pixels], T.Geometry]
 _remembered_steps: OrderedDict[Any, T.Geometry] = OrderedDict()
 _REMEMBERED_MAX = 32
 
@@ -298,18 +436,16 @@ def arguments_of(each: Any) -> dict[str, Any]:
     return {name: value for name, value in vars(each).items() if not name.startswith("_") and name != "training"}
 
 
-def _remembered(
-    lower: Callable[..., T.Geometry], api: T.Api, each: Any, channels: int, size: T.Size | None
-) -> T.Geometry:
+def _remembered(lower: Callable[..., T.Geometry], api: T.Api, each: Any, pixels: Pixels) -> T.Geometry:
     """A plan is checked again at each epoch, and hundreds of levels take a while."""
-    if size is None:
+    if pixels.size is None:
         raise ValueError("the size of its images is not known before they are opened")
     if api == "v2" and isinstance(each.fill, dict):
         raise TypeError(f"fill is {each.fill!r}")
-    key = (type(each), repr(arguments_of(each)), channels, size)
+    key = (type(each), repr(arguments_of(each)), pixels)
     made = _remembered_steps.get(key)
     if made is None:
-        made = _remembered_steps[key] = lower(api, each, _Operations(api, each, _mode(channels), size))
+        made = _remembered_steps[key] = lower(api, each, _Operations(api, each, pixels))
         if len(_remembered_steps) > _REMEMBERED_MAX:
             _remembered_steps.popitem(last=False)
     return made
@@ -318,8 +454,10 @@ def _remembered(
 class _Operations:
     """What torchvision's operations do to images of one size."""
 
-    def __init__(self, api: T.Api, each: Any, mode: str, size: T.Size) -> None:
-        self.api, self.each, self.mode, self.height, self.width = api, each, mode, *size
+    def __init__(self, api: T.Api, each: Any, pixels: Pixels) -> None:
+        assert pixels.size is not None
+        self.api, self.each, self.pixels = api, each, pixels
+        self.height, self.width = pixels.size
 
     def space(self, *bins: int) -> dict[str, tuple[Any, bool]]:
         """Operation -> magnitudes (a tensor; None if it has none), whether its sign is random."""
@@ -335,17 +473,14 @@ class _Operations:
         if name == "Identity":
             return b""
         if name in ("Brightness", "Posterize", "Solarize", "Invert"):
-            ramp = self._apply(_pillow_steps().RAMPS[self.mode], name, magnitude)
-            return bytes(_steps.lookup(_pillow_steps().by_channel(ramp)))
-        colours = {"Color": _steps.saturation, "Contrast": _steps.contrast, "Sharpness": _steps.sharpness}
-        if name in colours:
-            return bytes(colours[name](1.0 + magnitude))
-        histograms = {"AutoContrast": _steps.AUTOCONTRAST, "Equalize": _steps.EQUALIZE}
-        if name in histograms:
-            return bytes(histograms[name])
+            return _table(self._apply(_ramp(self.pixels), name, magnitude))
+        if name in _COLOURS_OF_POLICIES:
+            return _colour(self.api, self.pixels, _COLOURS_OF_POLICIES[name], 1.0 + magnitude)
         if name not in ("ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate"):
             raise ValueError(f"{name} is not known")
-        moved = self._apply(_noted(self.mode, (self.width, self.height)), name, magnitude)
+        if self.pixels.is_tensor:
+            raise ValueError(_OTHERWISE)
+        moved = self._apply(_noted(_mode(self.pixels.channels), (self.width, self.height)), name, magnitude)
         if moved.size != (self.width, self.height):
             raise ValueError(f"{name} changes the size of images")
         return bytes(moved.steps)
@@ -362,6 +497,12 @@ class _Operations:
     def both(self, name: str, magnitude: float, signed: bool) -> tuple[bytes, bytes]:
         """The steps with both signs; the second are empty if none is drawn."""
         return self.steps(name, magnitude), self.steps(name, -magnitude) if signed else b""
+
+
+_COLOURS_OF_POLICIES = {
+    "Color": "saturation", "Contrast": "contrast", "Sharpness": "sharpness", "AutoContrast": "autocontrast",
+    "Equalize": "equalize",
+}  # fmt: skip
 
 
 def _noted(mode: str, size: tuple[int, int]) -> Any:
@@ -432,20 +573,21 @@ def _auto_augment(api: T.Api, each: Any, operations: _Operations) -> T.Geometry:
 
 READERS: dict[str, _Reader] = {
     "ColorJitter": _color_jitter,
-    "RandomGrayscale": lambda api, each, channels, size: RandomApply(
-        below(each.p), (T.Grayscale(channels),) if channels == 3 else ()
+    "RandomGrayscale": _random_grayscale,
+    "RandomInvert": _at_random(lambda api, each, pixels: _looked_up(api, pixels, "invert")),
+    "RandomPosterize": _at_random(lambda api, each, pixels: _looked_up(api, pixels, "posterize", each.bits)),
+    "RandomSolarize": _at_random(lambda api, each, pixels: _looked_up(api, pixels, "solarize", each.threshold)),
+    "RandomAutocontrast": _at_random(lambda api, each, pixels: _colour(api, pixels, "autocontrast")),
+    "RandomEqualize": _at_random(lambda api, each, pixels: _colour(api, pixels, "equalize")),
+    "RandomAdjustSharpness": _at_random(
+        lambda api, each, pixels: _colour(api, pixels, "sharpness", _factor(each.sharpness_factor))
     ),
-    "RandomInvert": _at_random(lambda each, mode: _looked_up(mode, "invert")),
-    "RandomPosterize": _at_random(lambda each, mode: _looked_up(mode, "posterize", each.bits)),
-    "RandomSolarize": _at_random(lambda each, mode: _looked_up(mode, "solarize", each.threshold)),
-    "RandomAutocontrast": _at_random(lambda each, mode: _steps.AUTOCONTRAST),
-    "RandomEqualize": _at_random(lambda each, mode: _steps.EQUALIZE),
-    "RandomAdjustSharpness": _at_random(lambda each, mode: _steps.sharpness(_factor(each.sharpness_factor))),
+    "GaussianBlur": _gaussian_blur,
     "RandAugment": partial(_remembered, _rand_augment),
     "TrivialAugmentWide": partial(_remembered, _trivial_augment),
     "AutoAugment": partial(_remembered, _auto_augment),
 }
 READERS_OF_V2: dict[str, _Reader] = {
     "RandomPhotometricDistort": _photometric_distort,
-    "RandomChannelPermutation": lambda api, each, channels, size: ChannelPermutation(),
+    "RandomChannelPermutation": lambda api, each, pixels: ChannelPermutation(),
 }

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import torch
 
 from ... import transforms as T
-from .augments import below
+from .augments import Pixels, below
 
 PATCHES_MAX = 8  # GL_PATCHES_MAX in core/op/op.h
 
@@ -55,7 +55,7 @@ class Filled:
         return filled
 
 
-def read(api: T.Api, each: Any, table: int, _: T.Size | None) -> RandomErasing:
+def read(api: T.Api, each: Any, _: Pixels, table: int) -> RandomErasing:
     """What it draws; `table` is the number of what it erases with."""
     if each.value is None or isinstance(each.value, str):
         raise ValueError("it draws noise by normal_, whose numbers depend on the processor")

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from ... import transforms as T
 from ..refusal import TransformRefusal, granted
+from .augments import Pixels
 from .lowered import Lowered, Target
 from .tables import Table, as_pil, run_tail
 from .torchvision import Form, Operation, fill_of, lower, read
@@ -81,7 +82,7 @@ class _TargetForm(Form):
         return type(self), self.kind
 
     def step(self, operation: Operation, each: Any, channels: int) -> T.Geometry | None:
-        step = read(operation, self._adapted(each), channels)
+        step = read(operation, self._adapted(each), Pixels(channels))
         if step is not None and not isinstance(step, _MASK_STEPS):
             if isinstance(step, T.Grayscale) and self.kind != "P":
                 return step if self.kind == "L" else None  # what is done to colours leaves masks alone
@@ -91,11 +92,11 @@ class _TargetForm(Form):
             return replace(step, interpolation="nearest" if self.kind == "P" else T.TORCH_NEAREST)
         return step
 
-    def step_of_tensor(self, operation: Operation, each: Any, tail: list[Any], channels: int) -> T.Geometry | None:
+    def step_of_tensor(self, operation: Operation, each: Any, tail: list[Any], pixels: Pixels) -> T.Geometry | None:
         # Behind ToImage alone v2 still knows what is an image and what a mask.
         if self.kind != "Mask" or any(type(each) is not _v2().ToImage for each in tail):
             raise _refused(each, "goloader does not know what it does to a tensor target")
-        return self.step(operation, each, channels)
+        return self.step(operation, each, pixels.channels)
 
     def _adapted(self, each: Any) -> Any:
         """A transform of geometry with the attributes that are those for such targets."""
@@ -167,8 +168,8 @@ class _JointImageForm(_Joint):
     def step(self, operation: Operation, each: Any, channels: int) -> T.Geometry | None:
         return Form.step(self, operation, each, channels)
 
-    def step_of_tensor(self, operation: Operation, each: Any, tail: list[Any], channels: int) -> T.Geometry | None:
-        return Form.step_of_tensor(self, operation, each, tail, channels)
+    def step_of_tensor(self, operation: Operation, each: Any, tail: list[Any], pixels: Pixels) -> T.Geometry | None:
+        return Form.step_of_tensor(self, operation, each, tail, pixels)
 
 
 def _v2() -> Any:

@@ -36,6 +36,7 @@ from ..trust.look import hiding, name_of
 from ..trust.originals import module_of
 from ..trust.watch import has_global_hooks, has_hooks
 from . import augments, erasing, sizes
+from .augments import Pixels
 from .lowered import VERSION, Lowered, walk
 from .tables import Table, run_tail
 
@@ -63,11 +64,11 @@ class Form:
 
     def step(self, operation: Operation, each: Any, channels: int) -> T.Geometry | None:
         """What a transform of geometry does to such an image. Raises RefusalError."""
-        return read(operation, each, channels)
+        return read(operation, each, Pixels(channels))
 
-    def step_of_tensor(self, operation: Operation, each: Any, tail: list[Any], channels: int) -> T.Geometry | None:
+    def step_of_tensor(self, operation: Operation, each: Any, tail: list[Any], pixels: Pixels) -> T.Geometry | None:
         """The same behind `tail`, which has made a tensor of it."""
-        return _tensor_step(operation, each, channels, of_bytes=_is_of_bytes(tail))
+        return _tensor_step(operation, each, pixels, of_bytes=_is_of_bytes(tail))
 
     def table(self, tail: Sequence[Any], channels: int, names: str, key: str) -> Table:
         """What functions make of every byte of an image. Raises RefusalError."""
@@ -116,7 +117,7 @@ def _lower(transform: Any, form: Form) -> Lowered:
         settled = True
         if tail:
             if Does.ERASES in does and type(form) is Form and resized is None:
-                erased += filter(None, [read(operation, each, len(erased) + 1)])
+                erased += filter(None, [read(operation, each, Pixels(channels), len(erased) + 1)])
                 tail.append(each)
                 continue
             if Does.MOVES in does:
@@ -124,9 +125,9 @@ def _lower(transform: Any, form: Form) -> Lowered:
                     raise TransformRefusal(name, "it would move what RandomErasing has erased", "TRANSFORM_ORDER")
                 moved: T.Geometry | None
                 if resized is not None and _is_within(each, steps[-1]):
-                    moved = read(operation, each, channels)
+                    moved = read(operation, each, Pixels(channels))
                 else:
-                    moved = form.step_of_tensor(operation, each, tail, channels)
+                    moved = form.step_of_tensor(operation, each, tail, Pixels(*walk(steps, begin), is_tensor=True))
                 if resizes_numbers(moved):
                     if resized is not None or type(form) is not Form:
                         raise TransformRefusal(
@@ -135,10 +136,13 @@ def _lower(transform: Any, form: Form) -> Lowered:
                     resized = len(tail)
                 else:
                     in_order = False
-                steps += [] if moved is None else [moved]
+                if moved is not None:
+                    steps.append(moved)
+                    channels = moved.channels_after(channels)
                 continue
-            if Does.AUGMENTS in does and type(form) is Form and operation.api == "v2" and not erased:
-                steps += _of_tensor(operation, each, channels, walk(steps, begin)[1], of_bytes=_is_of_bytes(tail))
+            if Does.AUGMENTS in does and type(form) is Form and not erased:
+                pixels = Pixels(*walk(steps, begin), is_tensor=True)
+                steps += filter(None, [_augmented(operation, each, pixels, of_bytes=_is_of_bytes(tail))])
                 in_order = False
                 continue
             if Does.CONVERTS not in does:
@@ -154,7 +158,7 @@ def _lower(transform: Any, form: Form) -> Lowered:
         elif Does.AUGMENTS in does:
             if type(form) is not Form:
                 raise TransformRefusal(name, f"{_path(kind)} is known for photos only", "TRANSFORM_UNKNOWN")
-            steps += filter(None, [read(operation, each, channels, walk(steps, begin)[1])])
+            steps += filter(None, [read(operation, each, Pixels(*walk(steps, begin)))])
         elif Does.MAKES in does or ((form.joint or form.is_tensor) and does & (Does.CONVERTS | Does.LEAVES)):
             tail.append(each)
         elif Does.CONVERTS in does and Does.LEAVES not in does:
@@ -317,9 +321,8 @@ class Does(Flag):
     BYTES = auto()  # makes a uint8 tensor of an image, or leaves it one
 
 
-# (api, object, channels of its image, their size (height, width) or None) -> the step; None for an identity. Of what
-# erases, the number of its table stands in the place of the channels.
-Reader = Callable[[T.Api, Any, int, T.Size | None], T.Geometry | None]
+# (api, object, the images that it gets; of what erases also the number of its table) -> the step; None for an identity.
+Reader = Callable[..., T.Geometry | None]
 
 
 class Operation(NamedTuple):
@@ -352,24 +355,26 @@ def _operations_of(v1: Any, v2: Any) -> Mapping[type, Operation]:
     return table
 
 
-# Geometry: one function for each class. `each` is the object, `channels` those of the image it gets.
+# Geometry: one function for each class. `each` is the object, `pixels` the images that it gets.
 
 
-def read(operation: Operation, each: Any, channels: int, size: T.Size | None = None) -> T.Geometry | None:
-    """What a transform does to a PIL image, read off its attributes.
+def read(operation: Operation, each: Any, pixels: Pixels, *more: int) -> T.Geometry | None:
+    """What a transform does to images, read off its attributes.
 
     Arguments that goloader.transforms does not take are those with which torchvision raises, sooner or later."""
     assert operation.read is not None
     try:
-        return operation.read(operation.api, each, channels, size)
+        return operation.read(operation.api, each, pixels, *more)
     except (TypeError, ValueError, OverflowError, AttributeError, LookupError) as error:
         raise TransformRefusal(_name(each), str(error), "TRANSFORM_ARGUMENT") from None
 
 
-def _tensor_step(operation: Operation, each: Any, channels: int, *, of_bytes: bool) -> T.Geometry | None:
+def _tensor_step(operation: Operation, each: Any, pixels: Pixels, *, of_bytes: bool) -> T.Geometry | None:
     """Geometry of a tensor: as of a PIL image where pixels only move; a resize has torch's weights."""
     name = _name(each)
-    step = read(operation, each, channels)
+    step = read(operation, each, replace(pixels, is_tensor=of_bytes))
+    if of_bytes and (step is None or isinstance(step, augments.TensorGrayscale)):
+        return step
     assert step is not None
     if isinstance(step, T.RandomHorizontalFlip | T.RandomVerticalFlip):
         return step
@@ -451,18 +456,11 @@ def numbers_of(whole: Table, before: Table, behind: Sequence[Any]) -> bytes:
     return before.data + known.tobytes()
 
 
-def _of_tensor(
-    operation: Operation, each: Any, channels: int, size: T.Size | None, *, of_bytes: bool
-) -> Iterator[T.Geometry]:
-    """Colours of a tensor."""
-    step = read(operation, each, channels, size)
+def _augmented(operation: Operation, each: Any, pixels: Pixels, *, of_bytes: bool) -> T.Geometry | None:
+    """What augments a tensor."""
     if not of_bytes:
         raise TransformRefusal(_name(each), "it is applied to a tensor that is not uint8", "TENSOR_GEOMETRY")
-    if step is not None:
-        try:
-            yield augments.of_tensor(step, channels, size)
-        except ValueError as error:
-            raise TransformRefusal(_name(each), str(error), "TENSOR_GEOMETRY") from None
+    return read(operation, each, pixels)
 
 
 def _is_of_bytes(tail: Sequence[Any]) -> bool:
@@ -490,17 +488,18 @@ def step_of(
         require_class(each)
     if Does.NOTHING in does or (Does.LEAVES in does and not is_tensor):
         return None, False
-    if is_tensor and Does.AUGMENTS in does and operation.api == "v2":
-        return next(_of_tensor(operation, each, channels, size, of_bytes=bool(of_bytes)), None), False
+    pixels = Pixels(channels, size, is_tensor)
+    if is_tensor and Does.AUGMENTS in does:
+        return _augmented(operation, each, pixels, of_bytes=bool(of_bytes)), False
     if before is not None and _is_within(each, before):
-        return read(operation, each, channels), False
+        return read(operation, each, Pixels(channels)), False
     if is_tensor and Does.MOVES in does:
-        return _tensor_step(operation, each, channels, of_bytes=bool(of_bytes)), False
+        return _tensor_step(operation, each, pixels, of_bytes=bool(of_bytes)), False
     if does & (Does.CONVERTS if is_tensor else Does.MAKES):
         return None, True
     if is_tensor or not does & (Does.MOVES | Does.AUGMENTS):
         raise TransformRefusal(_name(each), f"{_path(type(each))} is not known", "TRANSFORM_UNKNOWN")
-    return read(operation, each, channels, size), False
+    return read(operation, each, pixels), False
 
 
 def check_called(each: Any) -> None:
@@ -521,7 +520,7 @@ def _has_number(each: Any) -> bool:
     return fill in (None, *range(256))
 
 
-def _resize(api: T.Api, each: Any, channels: int, _: T.Size | None) -> T.Geometry:
+def _resize(api: T.Api, each: Any, pixels: Pixels) -> T.Geometry:
     kinds = (int, list, tuple) if api == "v1" else (list, type(None))
     if type(each.size) not in kinds:
         raise TypeError(f"size is {each.size!r}")
@@ -534,7 +533,7 @@ def _max_size(each: Any) -> int | None:
     return each.max_size
 
 
-def _random_crop(api: T.Api, each: Any, channels: int, _: T.Size | None) -> T.Geometry:
+def _random_crop(api: T.Api, each: Any, pixels: Pixels) -> T.Geometry:
     padding: tuple[int, ...] | None = None
     fill: float | list[float] = 0
     mode = "constant"
@@ -544,11 +543,11 @@ def _random_crop(api: T.Api, each: Any, channels: int, _: T.Size | None) -> T.Ge
             left, right, top, bottom = each.padding  # in the order in which v2 keeps them
             padding = (left, top, right, bottom)
     if padding is not None or each.pad_if_needed:
-        fill, mode = _fill(api, each, channels, each.padding_mode), each.padding_mode
+        fill, mode = _fill(api, each, pixels.channels, each.padding_mode), each.padding_mode
     return T.RandomCrop(_crop_size(each), padding, _flag(each, "pad_if_needed"), fill, mode, api=api)
 
 
-def _random_resized_crop(api: T.Api, each: Any, channels: int, _: T.Size | None) -> T.Geometry:
+def _random_resized_crop(api: T.Api, each: Any, pixels: Pixels) -> T.Geometry:
     size = _pair(each)
     if not all(type(number) in (int, float) for number in (*each.scale, *each.ratio)):
         raise TypeError(f"scale={each.scale!r}, ratio={each.ratio!r} are not all plain numbers")
@@ -566,32 +565,31 @@ def _random_resized_crop(api: T.Api, each: Any, channels: int, _: T.Size | None)
     )
 
 
-def _random_resize(name: str, api: T.Api, each: Any, channels: int, _: T.Size | None) -> T.Geometry:
+def _random_resize(name: str, api: T.Api, each: Any, pixels: Pixels) -> T.Geometry:
     return sizes.resize(each, name, _filter(api, each))
 
 
-def _flip(kind: Callable[[float], T.Geometry], _: T.Api, each: Any, channels: int, size: T.Size | None) -> T.Geometry:
+def _flip(kind: Callable[[float], T.Geometry], api: T.Api, each: Any, pixels: Pixels) -> T.Geometry:
     if type(each.p) not in (int, float) or each.p != each.p:
         raise TypeError(f"p is {each.p!r}")
     return kind(min(max(each.p, 0.0), 1.0))  # v1 takes any number: a draw is at least 0 and below 1
 
 
-def _pad(api: T.Api, each: Any, channels: int, _: T.Size | None) -> T.Geometry:
+def _pad(api: T.Api, each: Any, pixels: Pixels) -> T.Geometry:
     padding = _integers(each.padding, "padding")
-    return T.Pad(padding, _fill(api, each, channels, each.padding_mode), each.padding_mode)
+    return T.Pad(padding, _fill(api, each, pixels.channels, each.padding_mode), each.padding_mode)
 
 
-def _grayscale(api: T.Api, each: Any, channels: int, _: T.Size | None) -> T.Geometry | None:
-    step = T.Grayscale(each.num_output_channels)
-    return None if channels == step.num_output_channels == 1 else step
+def _grayscale(api: T.Api, each: Any, pixels: Pixels) -> T.Geometry | None:
+    return augments.grayscale(api, pixels, T.Grayscale(each.num_output_channels).num_output_channels)
 
 
-def _random_rotation(api: T.Api, each: Any, channels: int, _: T.Size | None) -> T.Geometry:
-    place = (_numbers(each, "center"), _fill(api, each, channels, "constant"))
+def _random_rotation(api: T.Api, each: Any, pixels: Pixels) -> T.Geometry:
+    place = (_numbers(each, "center"), _fill(api, each, pixels.channels, "constant"))
     return T.RandomRotation(_numbers(each, "degrees") or (), _filter(api, each), _flag(each, "expand"), *place)
 
 
-def _random_affine(api: T.Api, each: Any, channels: int, _: T.Size | None) -> T.Geometry:
+def _random_affine(api: T.Api, each: Any, pixels: Pixels) -> T.Geometry:
     scale, shear = _numbers(each, "scale"), _numbers(each, "shear")
     return T.RandomAffine(
         _numbers(each, "degrees") or (),
@@ -599,7 +597,7 @@ def _random_affine(api: T.Api, each: Any, channels: int, _: T.Size | None) -> T.
         scale,
         shear,
         _filter(api, each),
-        _fill(api, each, channels, "constant"),
+        _fill(api, each, pixels.channels, "constant"),
         _numbers(each, "center"),
         api=api,
     )
@@ -608,22 +606,20 @@ def _random_affine(api: T.Api, each: Any, channels: int, _: T.Size | None) -> T.
 # Colour and policies
 
 
-def _random_apply(api: T.Api, each: Any, channels: int, size: T.Size | None) -> T.Geometry:
+def _random_apply(api: T.Api, each: Any, pixels: Pixels) -> T.Geometry:
     if type(each.transforms) not in (list, tuple, torch.nn.ModuleList):
         raise TypeError(f"its transforms are a {_path(type(each.transforms))}, not a list")
-    steps, left, _ = _known((leaf for transform in each.transforms for leaf in _flat(transform)), channels, size)
-    if left != channels:
+    steps, left = _known((leaf for transform in each.transforms for leaf in _flat(transform)), pixels)
+    if left.channels != pixels.channels:
         raise ValueError("it changes the number of channels")
     chance = augments.up_to if api == "v1" else augments.below
     return augments.RandomApply(chance(each.p), tuple(steps))
 
 
-def _known(
-    transforms: Iterable[Any], channels: int, size: T.Size | None
-) -> tuple[list[T.Geometry], int, T.Size | None]:
-    """What transforms do to PIL images of so many channels, how many they have then, and their size, if it is known.
+def _known(transforms: Iterable[Any], pixels: Pixels) -> tuple[list[T.Geometry], Pixels]:
+    """What transforms do to images, and what these are then.
 
-    Raises ValueError for one that is none of those that are known to do something to PIL images alone.
+    Raises ValueError for one that is none of those that are known to do something to images alone.
     """
     steps: list[T.Geometry] = []
     for each in transforms:
@@ -633,11 +629,14 @@ def _known(
         if not operation.does & (Does.MOVES | Does.AUGMENTS):
             raise ValueError(f"{_path(type(each))} is not known")
         require_class(each)
-        step = read(operation, each, channels, size)
+        if pixels.is_tensor and Does.MOVES in operation.does:
+            step = _tensor_step(operation, each, pixels, of_bytes=True)
+        else:
+            step = read(operation, each, pixels)
         if step is not None:
             steps.append(step)
-            channels, size = step.channels_after(channels), step.size_after(size)
-    return steps, channels, size
+            pixels = pixels.after(step)
+    return steps, pixels
 
 
 # Runs of transforms
@@ -685,23 +684,23 @@ def runs(transforms: Sequence[Any], channels: int) -> list[Run | Tail | list[Any
     while at and _is_tail(transforms[at - 1]):
         at -= 1
     parts: list[Run | Tail | list[Any]] = []
-    begin, size = channels, None
+    pixels = Pixels(channels)
     for each in transforms[:at]:
         last = parts[-1] if parts else None
         try:
             leaves = list(_flat(each))
-            steps, after, size = _known(leaves, begin, size)
-            found = Run((each,), tuple(steps), (begin, after))
+            steps, after = _known(leaves, pixels)
+            found = Run((each,), tuple(steps), (pixels.channels, after.channels))
         except (RefusalError, ValueError):
-            size = None
+            pixels = Pixels(pixels.channels)
             if type(last) is list:
                 last.append(each)
             else:
                 parts.append([each])
             continue
-        begin = after
+        pixels = after
         if type(last) is Run:
-            parts[-1] = Run((*last.given, each), last.steps + found.steps, (last.channels[0], after))
+            parts[-1] = Run((*last.given, each), last.steps + found.steps, (last.channels[0], after.channels))
         else:
             parts.append(found)
     tail = tuple(transforms[at:])
@@ -769,7 +768,7 @@ _BOTH: dict[str, _Row] = {
 _ONE: dict[T.Api, dict[str, _Row]] = {
     "v1": {"PILToTensor": (Does.MAKES | Does.BYTES, None)},
     "v2": {
-        "RGB": (Does.MOVES | Does.SETTLES, lambda api, each, channels, _: None if channels == 3 else T.Grayscale(3)),
+        "RGB": (Does.MOVES | Does.SETTLES, lambda api, each, pixels: None if pixels.channels == 3 else T.Grayscale(3)),
         "PILToTensor": (Does.MAKES | Does.CONVERTS | Does.BYTES, None),
         "ToImage": (Does.MAKES | Does.CONVERTS | Does.BYTES, None),
         "ToDtype": (Does.CONVERTS | Does.LEAVES, None),
@@ -779,8 +778,8 @@ _ONE: dict[T.Api, dict[str, _Row]] = {
         },
         "RandomZoomOut": (
             Does.MOVES,
-            lambda api, each, channels, _: sizes.zoom_out(
-                each, augments.below(each.p), _fill(api, each, channels, "constant")
+            lambda api, each, pixels: sizes.zoom_out(
+                each, augments.below(each.p), _fill(api, each, pixels.channels, "constant")
             ),
         ),
         **{name: (Does.AUGMENTS, read) for name, read in augments.READERS_OF_V2.items()},
