@@ -267,3 +267,35 @@ class Views(Own):
 def test_views_of_one_file(root: Path, num_workers: int) -> None:
     loader = loader_of(Views(root), batch_size=4, shuffle=True, num_workers=num_workers)
     check(Program(loader, epochs=2))
+
+
+# What people make of a grey image for a network of RGB, and of numbers.
+SPREADS: list[Callable[[torch.Tensor], torch.Tensor]] = [
+    lambda x: x.repeat(3, 1, 1),
+    lambda x: x.expand(3, -1, -1),
+    lambda x: x * 2 - 1,
+]
+
+
+@WORKERS
+@API
+@pytest.mark.parametrize("spread", SPREADS, ids=["repeat", "expand", "numbers"])
+def test_functions_of_the_users(root: Path, num_workers: int, api: Any, spread: Callable[[Any], Any]) -> None:
+    tail = [v1.ToTensor()] if api is v1 else [v2.ToImage(), v2.ToDtype(torch.float32, scale=True)]
+    for transform in (
+        api.Compose([api.Resize((20, 21)), api.Grayscale(), *tail, api.Lambda(spread)]),
+        api.Compose([api.RandomCrop(20), api.Grayscale(), *tail, api.Lambda(spread), api.Normalize((0.4,), (0.2,))]),
+    ):
+        dataset = ImageFolder(str(root), transform)
+        assert goloader.DataLoader(dataset, num_workers=1, trace=False).explain().native
+        check(Program(loader_of(dataset, batch_size=5, shuffle=True, num_workers=num_workers), epochs=2))
+
+
+def test_a_lambda_of_v2_whose_types_change(root: Path) -> None:
+    each = v2.Lambda(lambda x: x * 2 - 1)
+    dataset = ImageFolder(str(root), v2.Compose([v2.Resize((20, 21)), v1.ToTensor(), each]))
+
+    def before(epoch: int, loader: Any) -> None:
+        each.types = (object,) if epoch != 1 else (str,)
+
+    check(Program(loader_of(dataset, batch_size=5), epochs=3, before=before), native=None)

@@ -557,7 +557,12 @@ class ScriptCode(OwnCode):
             return (called, False) if known and is_original(called, "torchvision") else None
         if hiding(called) or not self._calls_forward(called):
             return None
-        return self._method(type(called), is_a(called, torch.nn.Module))
+        kind, v2 = type(called), sys.modules.get("torchvision.transforms.v2")
+        if v2 is not None and kind is v2.Lambda and vars(called).get("types") == (object,):
+            for name in ("forward", "transform"):
+                self.calls[kind, name] = None
+            kind = transforms.Lambda  # v2's of one image does what v1's does
+        return self._method(kind, is_a(called, torch.nn.Module))
 
     def _in_plain(self, module: Any, name: str) -> tuple[FunctionType, bool]:
         """What is read in place of a function of torchvision's."""

@@ -66,7 +66,7 @@ from ..own.code import length_of
 from ..own.columns import Columns
 from ..own.sources import check_settled
 from .code import ScriptCode
-from .giving import Given, reversed_of, structure_of, table_of
+from .giving import Given, reversed_of, spread_of, structure_of, table_of
 from .images import arrays, convolutions, patches
 from .images.changing import change_all, change_either, held_of, store, taken_back
 from .images.looking import looked, looks_of
@@ -226,6 +226,8 @@ class Compiler:
             self.tables.append(table)
             if reverse:
                 self.pictures[number] = reversed_of(self, self.pictures[number])
+            if table.channels != self.pictures[number].channels:
+                self.pictures[number] = spread_of(self, self.pictures[number])
         self.looks = looks_of(self)
         if self.fields:
             self._first, self.body = self.body, []
@@ -252,8 +254,6 @@ class Compiler:
             kind = picture.mode, picture.resized, picture.form, tuple(tuple(map(id, each)) for each in picture.tails)
             if kind not in known:
                 known[kind] = table_of(self, picture)
-            if known[kind][0].channels != picture.channels:
-                raise UnreadableError("gives images with more channels than there were")
             tables.append(known[kind])
         return tables
 

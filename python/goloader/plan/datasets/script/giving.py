@@ -251,3 +251,14 @@ def reversed_of(c: Compiler, picture: Picture) -> Picture:
     if (marks := c.marks.pop(picture.register, None)) is not None:
         c.marks[made.register] = b"".join(marks[256 * channel :][:256] for channel in (2, 1, 0))
     return replace(made, reverse=True)
+
+
+def spread_of(c: Compiler, picture: Picture) -> Picture:
+    """A grey image of whose one channel its functions make three, as Normalize does by three means."""
+    if picture.channels != 1 or picture.resized is not None:
+        raise UnreadableError("gives images with other channels than there were")
+    c.into = c.body
+    made = c.apply(picture, [{"op": "grayscale", "channels": 3}], (), size=picture.size)
+    if (marks := c.marks.pop(picture.register, None)) is not None:
+        c.marks[made.register] = 3 * marks
+    return made

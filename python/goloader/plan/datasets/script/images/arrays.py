@@ -267,8 +267,8 @@ METHODS: dict[tuple[str, str], Callable[[Compiler, Picture, Call], Picture]] = {
     **{
         ("tensor", name): method(name)
         for name in (
-            "add", "clamp", "clone", "contiguous", "div", "double", "float", "half", "long", "mul", "squeeze", "sub",
-            "to", "type", "unsqueeze",
+            "add", "clamp", "clone", "contiguous", "div", "double", "expand", "float", "half", "long", "mul", "repeat",
+            "squeeze", "sub", "to", "type", "unsqueeze",
         )
     },
     **{("tensor", name): _in_place(name) for name in IN_PLACE_METHODS},
