@@ -786,7 +786,8 @@ TRANSFORMS: Table = [
     (
         "blurs",
         "`GaussianBlur`, v1 and v2, with up to 31 x 31 weights, if an earlier step fixes the size; Pillow's "
-        "`ImageFilter.GaussianBlur`, `BoxBlur`, `Kernel`, `SHARPEN`, ... and `MedianFilter`, `MinFilter` and `MaxFilter` of 3 x 3",
+        "`ImageFilter.GaussianBlur`, `BoxBlur`, `Kernel`, `SHARPEN`, ... and `MedianFilter`, `MinFilter` and "
+        "`MaxFilter` of 3 x 3",
         lambda root: (
             image_folder(root, v1.Compose([v1.Resize((20, 20)), step, *TAIL]))
             for step in (
@@ -828,7 +829,8 @@ TRANSFORMS: Table = [
     ),
     (
         "colours of uint8 tensors, v2",
-        "all colours named above, `Grayscale` and `GaussianBlur`, alone or in a `RandomApply`, if an earlier step fixes the size",
+        "all colours named above, `Grayscale` and `GaussianBlur`, alone or in a `RandomApply`, if an earlier step "
+        "fixes the size",
         lambda root: (
             image_folder(root, v2.Compose([v2.Resize((9, 9)), v2.ToImage(), step]))
             for step in (
