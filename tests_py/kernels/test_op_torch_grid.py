@@ -13,6 +13,7 @@ from torchvision.transforms import InterpolationMode, _functional_tensor
 from torchvision.transforms.v2.functional import _geometry
 
 from goloader import selfcheck
+from goloader.selfcheck.grid import sampled
 
 ZEROS, V1, V2 = range(3)
 MODES = ((0, InterpolationMode.NEAREST), (2, InterpolationMode.BILINEAR))
@@ -126,3 +127,17 @@ def test_every_small_size(worker: Worker, mode: Any) -> None:
             pixels = noise(rng, width, height)
             matrix = affine(rng, width, height)
             check(worker, pixels, TORCH_AFFINE, matrix, mode, V2, [9.0], affine_of_v2(matrix, mode, [9.0]))
+
+
+@pytest.mark.parametrize("fused", range(4))
+@pytest.mark.parametrize("mode", MODES)
+def test_all_ways_to_add_are_as_plainly_written(worker: Worker, mode: Any, fused: int) -> None:
+    rng = np.random.default_rng(fused)
+    for width, height in ((8, 8), (9, 8), (61, 40), (300, 120)):
+        pixels = noise(rng, width, height)
+        matrix = affine(rng, width, height)
+        one = Pass(kind=TORCH_AFFINE, filter=mode[0], mode=ZEROS, fused=fused)
+        one.matrix[:6] = matrix
+        got = worker.run(pixels, [one], (width, height), identity())
+        want = sampled(pixels.transpose(2, 0, 1).astype(np.float32), matrix, mode[0] == 2, fused)
+        assert np.array_equal(got, np.rint(want).astype(np.uint8))
