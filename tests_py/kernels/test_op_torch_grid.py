@@ -102,7 +102,7 @@ def test_perspective_equals_torchvision(worker: Worker, mode: Any) -> None:
     rng = np.random.default_rng(10 + mode[0])
     for _ in range(250):
         pixels = picture(rng)
-        height, width = pixels.shape[:2]
+        width = pixels.shape[1]
         outside, fill, told = filling(rng, pixels)
         matrix = [float(v) for v in rng.normal([1, 0, 0, 0, 1, 0, 0, 0], [0.3, 0.3, 9, 0.3, 0.3, 9, 1e-2, 1e-2])]
         if rng.random() < 0.3:  # no number at some places: a depth of 0

@@ -1,4 +1,4 @@
-"""torchvision's affine transforms of tensors, plainly written: a grid, and torch's grid_sample (core/op/torch_grid.h)."""
+"""torchvision's affine transforms of tensors, plainly written: a grid, and grid_sample (core/op/torch_grid.h)."""
 
 from __future__ import annotations
 
