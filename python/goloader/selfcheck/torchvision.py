@@ -372,8 +372,10 @@ BEHAVIOURS = {
         for api, module in _MODULES.items()
     },
     # Both ways in which grid_sample adds.
-    "torchvision.v1.grids": golden(_MODULES["v1"], "v1 affine of uint8 tensors", _turned_v1, 902010613, 3420023291),
-    "torchvision.v2.grids": golden(_V2, "v2 affine of uint8 tensors", _turned_v2, 432953996, 150202126),
+    "torchvision.tensor.affine.v1": golden(
+        _MODULES["v1"], "v1 affine of uint8 tensors", _turned_v1, 902010613, 3420023291
+    ),
+    "torchvision.tensor.affine.v2": golden(_V2, "v2 affine of uint8 tensors", _turned_v2, 432953996, 150202126),
     "torchvision.mixing": Behaviour(_V2, "MixUp or CutMix", _mixed),
     # torchvision has colours of its own for CMYK.
     "torchvision.decode.jpeg": golden(

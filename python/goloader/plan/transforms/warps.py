@@ -38,7 +38,7 @@ class OfTensor(T.Geometry):
         return given | {"fused": bool(self.fused & 1), "fused_grid": bool(self.fused & 2)}
 
     def needs(self) -> tuple[str, ...]:
-        return "torch.uniform", "pillow.angles", "torch.grid", f"torchvision.{self.api}.grids"
+        return "torch.uniform", "pillow.angles", "torch.grid", f"torchvision.tensor.affine.{self.api}"
 
 
 def of_tensor(step: T.RandomRotation | T.RandomAffine, api: T.Api, each: Any) -> OfTensor:

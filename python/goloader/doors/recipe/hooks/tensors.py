@@ -63,7 +63,11 @@ def by_grid(
     if not of_bytes or (fill is not None and len(values) not in (1, 3 if shown.mode == "RGB" else 1)):
         return None
     fused = switch.value("torch.grid")
-    if fused is None or torch.get_default_dtype() != torch.float32 or not switch.holds(f"torchvision.{api}.grids"):
+    if (
+        fused is None
+        or torch.get_default_dtype() != torch.float32
+        or not switch.holds(f"torchvision.tensor.affine.{api}")
+    ):
         return None
     numbers = [float(number) for number in matrix(shown.size)]
     if not all(abs(number) < _MATRIX_MAX for number in numbers):
