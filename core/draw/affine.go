@@ -17,15 +17,22 @@ type randomAffine struct {
 	scale     *[2]float32
 	shear     [][2]float32
 	fma       bool
-	inverse   func(rotation, shearX, shearY, scale float64, center, to [2]float64) [6]float64
+	inverse   inverse
 }
 
-func compileRandomAffine(t plan.RandomAffine, r plan.RNG, channels uint8) (transform, error) {
-	w, err := newWarp(t.Placed, channels)
-	a := &randomAffine{warp: w, degrees: narrowed(t.Degrees), translate: t.Translate, fma: r.FMA, inverse: inverseV1}
-	if t.API == plan.V2 {
-		a.inverse = inverseV2
+// inverse is the matrix from output to input.
+type inverse func(rotation, shearX, shearY, scale float64, center, to [2]float64) [6]float64
+
+func inverseOf(api plan.API) inverse {
+	if api == plan.V2 {
+		return inverseV2
 	}
+	return inverseV1
+}
+
+func compileRandomAffine(t plan.RandomAffine, r plan.RNG, channels uint8) (*randomAffine, error) {
+	w, err := newWarp(t.Placed, channels)
+	a := &randomAffine{warp: w, degrees: narrowed(t.Degrees), translate: t.Translate, fma: r.FMA, inverse: inverseOf(t.API)}
 	if t.Scale != nil {
 		scale := narrowed(*t.Scale)
 		a.scale = &scale
@@ -37,6 +44,12 @@ func compileRandomAffine(t plan.RandomAffine, r plan.RNG, channels uint8) (trans
 }
 
 func (t *randomAffine) draw(dst []recipe.Step, in recipe.Size, r *Source) ([]recipe.Step, recipe.Size, error) {
+	x, y := t.centerOf(in)
+	return append(dst, t.step(t.drawn(in, [2]float64{x, y}, r), in)), in, nil
+}
+
+// drawn is the matrix that leaves a center where it is.
+func (t *randomAffine) drawn(in recipe.Size, center [2]float64, r *Source) [6]float64 {
 	drawn := func(of [2]float32) float64 { return float64(r.MT.Uniform(of[0], of[1], t.fma)) }
 	rotation, scale := radians(drawn(t.degrees)), 1.0
 	var to, shear [2]float64
@@ -52,9 +65,7 @@ func (t *randomAffine) draw(dst []recipe.Step, in recipe.Size, r *Source) ([]rec
 	for i, each := range t.shear {
 		shear[i] = radians(drawn(each))
 	}
-	x, y := t.centerOf(in)
-	m := t.inverse(rotation, shear[0], shear[1], scale, [2]float64{x, y}, to)
-	return append(dst, t.step(m, in)), in, nil
+	return t.inverse(rotation, shear[0], shear[1], scale, center, to)
 }
 
 func (t *randomAffine) random() bool  { return true }

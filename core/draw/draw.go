@@ -139,6 +139,10 @@ func compile(t plan.Transform, r plan.RNG, channels *uint8) (transform, error) {
 		return compileRandomRotation(t, r, *channels)
 	case plan.RandomAffine:
 		return compileRandomAffine(t, r, *channels)
+	case plan.TensorRotation:
+		return compileTensorRotation(t, r, *channels)
+	case plan.TensorAffine:
+		return compileTensorAffine(t, r, *channels)
 	case plan.CropTo:
 		return compileCropTo(t)
 	case plan.PatchTo:

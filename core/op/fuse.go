@@ -162,11 +162,15 @@ func (f *fuser) add(step recipe.Step) error {
 		table := brightness(step.Factor)
 		f.lookup(&table)
 	case recipe.TorchColour:
-		p := Pass{Kind: TorchColour, Mode: int32(step.Colour), Factor: step.Factor, Rest: step.Rest}
-		if step.Fused {
-			p.Fused = 1
+		f.push(Pass{Kind: TorchColour, Mode: int32(step.Colour), Factor: step.Factor, Rest: step.Rest, Fused: bit(step.Fused)})
+	case recipe.TorchAffine, recipe.TorchPerspective:
+		kind := TorchAffine
+		if step.Kind == recipe.TorchPerspective {
+			kind = TorchPerspective
 		}
-		f.push(p)
+		f.push(Pass{Kind: kind, Filter: int32(step.Filter), Matrix: step.Matrix, Mode: int32(step.Outside),
+			Fill:  [4]uint8{step.Fill[0], step.Fill[1], step.Fill[2]},
+			Fused: bit(step.Fused)*FusedSample + bit(step.FusedGrid)*FusedGrid})
 	case recipe.BoxBlur:
 		f.push(Pass{Kind: BoxBlur, Radius: step.Radius, Times: int32(step.Times)})
 	case recipe.Convolve, recipe.ConvolveUnit:
@@ -209,6 +213,13 @@ func (f *fuser) add(step recipe.Step) error {
 	}
 	f.size = out
 	return nil
+}
+
+func bit(v bool) int32 {
+	if v {
+		return 1
+	}
+	return 0
 }
 
 // lookup puts every byte through a table.

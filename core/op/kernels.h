@@ -8,6 +8,7 @@
 #include "resample.h"
 #include "store.h"
 #include "torch.h"
+#include "torch_grid.h"
 #include "zoom.h"
 
 struct gl_kernels {
@@ -48,6 +49,7 @@ struct gl_kernels {
     gl_from_hsv *from_hsv;
     gl_zoom_smooth *zoom_smooth;
     gl_zoom_row *zoom_row;
+    const gl_grid_loops *grid;
 };
 
 void gl_plain_grey(const uint8_t *red, const uint8_t *green, const uint8_t *blue, size_t n, uint8_t *dst);

@@ -606,6 +606,7 @@ const gl_kernels gl_avx2_kernels = {
     .from_hsv = gl_avx2_from_hsv,
     .zoom_smooth = gl_avx2_zoom_smooth,
     .zoom_row = gl_avx2_zoom_row,
+    .grid = &gl_avx2_grid,
 };
 
 #endif

@@ -145,6 +145,7 @@ const gl_kernels gl_neon_kernels = {
     .from_hsv = gl_plain_from_hsv,
     .zoom_smooth = gl_plain_zoom_smooth,
     .zoom_row = gl_plain_zoom_row,
+    .grid = &gl_plain_grid,
 };
 
 #endif

@@ -206,4 +206,5 @@ const gl_kernels gl_plain_kernels = {
     .from_hsv = gl_plain_from_hsv,
     .zoom_smooth = gl_plain_zoom_smooth,
     .zoom_row = gl_plain_zoom_row,
+    .grid = &gl_plain_grid,
 };

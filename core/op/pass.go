@@ -40,12 +40,21 @@ const (
 	ToYCbCr      PassKind = C.GL_TO_YCBCR      // RGB or grey to Pillow's YCbCr
 	ConvolveUnit PassKind = C.GL_CONVOLVE_UNIT // with Height weights and then Width
 	Zoom         PassKind = C.GL_ZOOM          // scikit-image's resize to Width x Height; crop to Out, flip
+
+	TorchAffine      PassKind = C.GL_TORCH_AFFINE      // torch's of a tensor by Matrix with Filter; Mode is a recipe.Outside
+	TorchPerspective PassKind = C.GL_TORCH_PERSPECTIVE // the same with a perspective Matrix
 )
 
 // Modes of Grey: whose weights.
 const (
 	GreyPillow = C.GL_GREY_PILLOW
 	GreyOpenCV = C.GL_GREY_OPENCV
+)
+
+// Bits of Fused, of TorchAffine and TorchPerspective.
+const (
+	FusedSample = C.GL_FUSED_SAMPLE
+	FusedGrid   = C.GL_FUSED_GRID
 )
 
 // Flip says which ways a pass mirrors its result.
@@ -85,7 +94,7 @@ type Pass struct {
 // A Pass is copied into C as it is, and a step's numbers are put into it as they are. Where C has another kind, field or
 // number, one of these is false, and the same key twice does not compile.
 var (
-	_ = map[bool]string{false: "", Zoom+1 == C.GL_PASS_KINDS: "a constant for each pass"}
+	_ = map[bool]string{false: "", TorchPerspective+1 == C.GL_PASS_KINDS: "a constant for each pass"}
 	_ = map[bool]string{
 		false: "",
 		unsafe.Offsetof(Pass{}.Kind) == C.GL_AT_kind &&
@@ -147,6 +156,12 @@ var (
 			recipe.TorchSharpness == C.GL_TORCH_SHARPNESS &&
 			recipe.TorchHue == C.GL_TORCH_HUE &&
 			recipe.TorchAutocontrast == C.GL_TORCH_AUTOCONTRAST: "torch's colours",
+	}
+	_ = map[bool]string{
+		false: "",
+		recipe.OutsideZeros == C.GL_OUTSIDE_ZEROS &&
+			recipe.OutsideV1 == C.GL_OUTSIDE_V1 &&
+			recipe.OutsideV2 == C.GL_OUTSIDE_V2: "what is outside",
 	}
 	_ = map[bool]string{
 		false: "",

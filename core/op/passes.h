@@ -34,7 +34,9 @@
     ROW(RANK, gl_rank_check, gl_rank_begin)                                                                            \
     ROW(TO_YCBCR, gl_to_ycbcr_check, gl_to_ycbcr_begin)                                                                \
     ROW(CONVOLVE_UNIT, gl_convolve_check, gl_convolve_unit_begin)                                                      \
-    ROW(ZOOM, gl_zoom_check, gl_zoom_begin)
+    ROW(ZOOM, gl_zoom_check, gl_zoom_begin)                                                                            \
+    ROW(TORCH_AFFINE, gl_torch_grid_check, gl_torch_grid_begin)                                                        \
+    ROW(TORCH_PERSPECTIVE, gl_torch_grid_check, gl_torch_grid_begin)
 
 /* gl_pass.kind */
 enum {
@@ -102,6 +104,12 @@ enum {
     GL_TORCH_AUTOCONTRAST = 5
 };
 
+/* gl_pass.mode of torch's affine and perspective transforms: what is outside.  The fill is blended in as torchvision's v1 and
+ * its v2 do. */
+enum { GL_OUTSIDE_ZEROS = 0, GL_OUTSIDE_V1 = 1, GL_OUTSIDE_V2 = 2 };
+/* gl_pass.fused of these, bits: whether torch's grid_sample adds a product with one rounding, and whether its bmm does. */
+enum { GL_FUSED_SAMPLE = 1, GL_FUSED_GRID = 2 };
+
 /* One pass over an image; fields a kind does not name are not looked at.
  *   GL_RESAMPLE  take `src` of the input; resize it to width x height with `filter` (none if that is src's size);
  *                keep `out` of the result; flip that.  Only what `out` needs is computed.  GL_TORCH_FLOAT is for the last
@@ -150,7 +158,10 @@ enum {
  *   GL_ZOOM      scikit-image's resize to width x height of each byte times matrix[0] (0 to 1), in double; keep `out` of the
  *                result; flip that.  smooth[0] and smooth[1] are the weights across and down, the middle one first and then
  *                those to either side; zeros behind them.  For the last pass alone, and writes to the sample: items of 4
- *                bytes are float, of 8 double. */
+ *                bytes are float, of 8 double.
+ *   GL_TORCH_AFFINE, GL_TORCH_PERSPECTIVE
+ *                what torchvision does to a uint8 tensor by a grid (torch_grid.h), with GL_NEAREST or GL_BILINEAR as
+ *                `filter`: matrix is its 6 or 8 numbers, which float32 can hold, and `mode` says what is outside. */
 #define GL_PASS_FIELDS(FIELD)                                                                                          \
     FIELD(int32_t, kind, )                                                                                             \
     FIELD(gl_window, src, )                                                                                            \

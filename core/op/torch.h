@@ -102,6 +102,14 @@ GL_TORCH_LOOP uint8_t gl_torch_byte(float value) {
     return (uint8_t)(int32_t)value;
 }
 
+/* The nearest byte, the even one of two; 0 for no number. */
+GL_TORCH_LOOP uint8_t gl_torch_rounded(float value) {
+    const float moved = value + 12582912.0f; /* 3 * 2^22: its last bits count ones */
+    int32_t bits;
+    memcpy(&bits, &moved, sizeof bits);
+    return (uint8_t)bits;
+}
+
 GL_TORCH_LOOP void gl_torch_grey_loop(const uint8_t *const rgb[3], int fused, size_t n, uint8_t *dst) {
     const uint8_t *red = rgb[0], *green = rgb[1], *blue = rgb[2];
     for (size_t i = 0; i < n; i++) {

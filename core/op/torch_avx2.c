@@ -1,7 +1,7 @@
-/* torch.h's loops for processors with AVX2 and FMA. */
+/* torch.h's and torch_grid.h's loops for processors with AVX2 and FMA. */
 #if defined(__x86_64__)
 
-#include "torch.h"
+#include "torch_grid.h"
 
 /* The two ways apart: where FMA is at hand the compiler would fuse what torch does not. */
 #define TWICE __attribute__((target("avx2")))
@@ -70,5 +70,85 @@ ONCE static void sum_lanes(const float *weight, int32_t taps, const int32_t *fir
 
 const gl_torch gl_avx2_torch = {
     .grey = grey, .blend = blend, .sharpen = sharpen, .hue = hue, .sum = sum, .sum_lanes = sum_lanes};
+
+/* ---- torch_grid.h's */
+
+TWICE static void along_twice(const gl_grid *grid, int32_t x, float y, int32_t n, gl_grid_block *block) {
+    gl_grid_along_loop(grid, x, y, 0, 0, n, block);
+}
+
+ONCE static void along_once(const gl_grid *grid, int32_t x, float y, int32_t n, gl_grid_block *block) {
+    gl_grid_along_loop(grid, x, y, 1, 0, n, block);
+}
+
+static void along(const gl_grid *grid, int32_t x, float y, int fused, int32_t n, gl_grid_block *block) {
+    (fused ? along_once : along_twice)(grid, x, y, n, block);
+}
+
+TWICE static void deep_twice(const gl_grid *grid, int32_t x, float y, int32_t n, gl_grid_block *block) {
+    gl_grid_along_loop(grid, x, y, 0, 1, n, block);
+}
+
+ONCE static void deep_once(const gl_grid *grid, int32_t x, float y, int32_t n, gl_grid_block *block) {
+    gl_grid_along_loop(grid, x, y, 1, 1, n, block);
+}
+
+static void deep(const gl_grid *grid, int32_t x, float y, int fused, int32_t n, gl_grid_block *block) {
+    (fused ? deep_once : deep_twice)(grid, x, y, n, block);
+}
+
+TWICE static void scale_twice(const gl_grid *grid, int32_t n, gl_grid_block *block) {
+    gl_grid_scale_loop(grid, 0, n, block);
+}
+
+ONCE static void scale_once(const gl_grid *grid, int32_t n, gl_grid_block *block) {
+    gl_grid_scale_loop(grid, 1, n, block);
+}
+
+static void scale(const gl_grid *grid, int fused, int32_t n, gl_grid_block *block) {
+    (fused ? scale_once : scale_twice)(grid, n, block);
+}
+
+TWICE static void nearest(const gl_grid *grid, int32_t n, gl_grid_block *block) {
+    gl_grid_nearest_loop(grid, n, block);
+}
+
+TWICE static void corners(const gl_grid *grid, int32_t n, gl_grid_block *block) {
+    gl_grid_corners_loop(grid, n, block);
+}
+
+TWICE static void bytes_twice(int c, int32_t n, const gl_grid_block *block, float *dst) {
+    gl_grid_sum_loop(c, 0, n, block, dst);
+}
+
+ONCE static void bytes_once(int c, int32_t n, const gl_grid_block *block, float *dst) {
+    gl_grid_sum_loop(c, 1, n, block, dst);
+}
+
+static void sum_bytes(int c, int fused, int32_t n, const gl_grid_block *block, float *dst) {
+    (fused ? bytes_once : bytes_twice)(c, n, block, dst);
+}
+
+TWICE static void to_bytes(int32_t n, const gl_grid_block *block, uint8_t *dst) {
+    gl_grid_round_loop(n, block, dst);
+}
+
+TWICE static void blend_v1(float fill, int32_t n, const gl_grid_block *block, uint8_t *dst) {
+    gl_grid_blend_v1_loop(fill, n, block, dst);
+}
+
+TWICE static void blend_v2(float fill, int32_t n, const gl_grid_block *block, uint8_t *dst) {
+    gl_grid_blend_v2_loop(fill, n, block, dst);
+}
+
+const gl_grid_loops gl_avx2_grid = {.along = along,
+                                    .deep = deep,
+                                    .scale = scale,
+                                    .nearest = nearest,
+                                    .corners = corners,
+                                    .sum = sum_bytes,
+                                    .round = to_bytes,
+                                    .blend_v1 = blend_v1,
+                                    .blend_v2 = blend_v2};
 
 #endif

@@ -173,14 +173,6 @@ static void whole_numbers(gl_stage *stage, const uint8_t *const plane[3], ptrdif
     }
 }
 
-/* The nearest byte, the even one of two. */
-static uint8_t byte_of(float sum) {
-    const float moved = sum + 12582912.0f; /* 3 * 2^22: its last bits count ones */
-    int32_t bits;
-    memcpy(&bits, &moved, sizeof bits);
-    return (uint8_t)bits;
-}
-
 static void whole_bytes(gl_stage *stage, const uint8_t *const plane[3], ptrdiff_t stride) {
     const gl_target *target = &stage->target;
     const places at = places_of(stage);
@@ -190,7 +182,7 @@ static void whole_bytes(gl_stage *stage, const uint8_t *const plane[3], ptrdiff_
             uint8_t *built = gl_target_rows(target, p, y);
             down(stage, &at, y, at.row);
             for (int32_t x = 0; x < target->width; x++)
-                built[x] = byte_of(at.row[x]);
+                built[x] = gl_torch_rounded(at.row[x]);
             gl_target_put(target, p, y, 1, built, target->stride);
         }
     }

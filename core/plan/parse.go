@@ -551,6 +551,10 @@ func transform(n node, channels int) Transform {
 		t = RandomRotation{interval(f.get("degrees"), -angleMax, angleMax), f.get("expand").bool(), placed(f, channels)}
 	case RandomAffine{}.Op():
 		t = randomAffine(f, channels)
+	case TensorRotation{}.Op():
+		t = TensorRotation{interval(f.get("degrees"), -angleMax, angleMax), api(f.get("api")), placed(f, channels), sampled(f)}
+	case TensorAffine{}.Op():
+		t = TensorAffine{randomAffine(f, channels), sampled(f)}
 	default:
 		op.fail("unknown op %q", op.text())
 	}
@@ -725,6 +729,10 @@ func placed(f *fields, channels int) Placed {
 		Filter: oneOf(f.get("filter"), Nearest, Bilinear, Bicubic),
 		Fill:   fill(f.get("fill"), channels),
 	}
+}
+
+func sampled(f *fields) Sampled {
+	return Sampled{Zeros: f.get("zeros").bool(), Fused: f.get("fused").bool(), FusedGrid: f.get("fused_grid").bool()}
 }
 
 // optional is nil for null.

@@ -570,6 +570,27 @@ type Placed struct {
 	Fill   []uint8     // one value, or one a channel
 }
 
+// Sampled is how torchvision finds the pixels of a turned uint8 tensor: by a grid, in float32.
+type Sampled struct {
+	Zeros     bool // outside, in place of the fill
+	Fused     bool // torch's grid_sample adds a product with one rounding
+	FusedGrid bool // and so does its bmm
+}
+
+// TensorRotation is RandomRotation of a uint8 tensor; nothing expands.
+type TensorRotation struct {
+	Degrees [2]float64
+	API     API
+	Placed
+	Sampled
+}
+
+// TensorAffine is RandomAffine of a uint8 tensor.
+type TensorAffine struct {
+	RandomAffine
+	Sampled
+}
+
 // RandomErasing is torchvision's RandomErasing.
 type RandomErasing struct {
 	P        float64 // it happens where torch.rand is below this float32
@@ -589,6 +610,12 @@ func (RandomAffine) Op() string { return "random_affine" }
 
 // Op implements Transform.
 func (TorchGrayscale) Op() string { return "torch_grayscale" }
+
+// Op implements Transform.
+func (TensorRotation) Op() string { return "tensor_rotation" }
+
+// Op implements Transform.
+func (TensorAffine) Op() string { return "tensor_affine" }
 
 // Op implements Transform.
 func (Steps) Op() string { return "steps" }

@@ -17,6 +17,16 @@ const (
 	TorchAutocontrast               // stretch each channel to 0 ... 255
 )
 
+// Outside is what torchvision's transforms of a uint8 tensor have beyond its edges.
+type Outside uint8
+
+// The ways. They differ where a pixel comes from the edge, in part from outside: both blends show zeros there as well.
+const (
+	OutsideZeros Outside = iota // fill=None
+	OutsideV1                   // the Fill, blended in as v1 does
+	OutsideV2                   // the Fill, blended in as v2 does
+)
+
 // Filter is a resampling filter: Pillow's by its number (Image.Resampling), or one whose arithmetic is another library's.
 type Filter uint8
 

@@ -40,6 +40,9 @@ const (
 	ToYCbCr                    // RGB or grey to Pillow's YCbCr, in 3 planes (Image.convert)
 	ConvolveUnit               // Height Weights down and then Width across, of float32 from 0 to 1; cut off (nn.Conv2d twice)
 	Zoom                       // scikit-image's resize to Width x Height of bytes times Scale, smoothed by Smooth; numbers come out
+
+	TorchAffine      // torchvision's affine of a uint8 tensor by Matrix, with Filter; Outside says what is there
+	TorchPerspective // the same with a perspective Matrix
 )
 
 // kind is what a kind of step is, but for its pixels: those are core/op's (fuse.go).
@@ -84,6 +87,9 @@ var kinds = [...]kind{
 	ToYCbCr:        {planes: three},
 	ConvolveUnit:   {bytes: 2 * TapsMax * 4, read: readTaps, write: writeTaps, check: checkTaps},
 	Zoom:           {bytes: (1 + 2*SmoothMax) * 8, read: readZoom, write: writeZoom, check: checkZoom, out: resized},
+
+	TorchAffine:      {bytes: 6*8 + 4, read: readGrid, write: writeGrid, check: checkGrid},
+	TorchPerspective: {bytes: 8*8 + 4, read: readGrid, write: writeGrid, check: checkGrid},
 }
 
 // Kinds is how many kinds there are.
@@ -102,10 +108,10 @@ func (k Kind) row() *kind {
 // Step is one op on a planar 8-bit image with its numbers. Fields a Kind does not name are zero.
 type Step struct {
 	Kind     Kind
-	Filter   Filter   // Resize; Affine and Perspective: Nearest, Bilinear or Bicubic; Affine: OpenCVNearest, OpenCVLinear
+	Filter   Filter   // Resize; Affine and Perspective: Nearest, Bilinear or Bicubic; Affine: OpenCV...; Torch...: the first two
 	Mode     PadMode  // Pad; Affine by OpenCV's filters: what is outside
 	Channels uint8    // Grayscale, OpenCVGray, Select: planes that come out, 1 or 3
-	Fill     [3]uint8 // Pad with Constant, Affine, Perspective: a value a plane; Select: a plane's number each
+	Fill     [3]uint8 // Pad with Constant, (Torch)Affine, (Torch)Perspective: a value a plane; Select: a plane's number each
 	Shift    uint8    // Hue, Rank
 
 	Left, Top, Right, Bottom int32 // Crop, Patch: Left, Top; Pad: all four
@@ -113,14 +119,17 @@ type Step struct {
 	Number                   int32 // Patch: of tables; 0 is the whole sample's
 
 	Colour Colour // TorchColour
-	Fused  bool   // TorchColour: torch adds a multiple with one rounding
+	Fused  bool   // TorchColour: torch adds a multiple with one rounding; TorchAffine, TorchPerspective: its grid_sample does
+
+	Outside   Outside // TorchAffine, TorchPerspective
+	FusedGrid bool    // the same: torch's bmm adds products with one rounding
 
 	Factor  float32              // Brightness, Contrast, Saturation, Sharpness, Stencil, TorchColour; finite
 	Rest    float32              // TorchColour: 1 - Factor, which torch rounds by itself; finite
 	Radius  [2]float32           // BoxBlur: 0 to RadiusMax
 	Times   uint32               // BoxBlur: 1 to TimesMax
 	Weights *[2][TapsMax]float32 // Convolve...: Width of them across, Height down; 0 to 1. Stencil
-	Matrix  [8]float64           // Affine: 6 numbers, Perspective: 8; from output to input as in Image.transform; finite
+	Matrix  [8]float64           // Affine: 6 numbers, Perspective: 8; from output to input as in Image.transform; finite. Torch...
 	Table   *[3 * 256]byte       // Lookup: a row of 256 for each plane
 
 	Scale  float64                // Zoom: 0 to 1
@@ -226,10 +235,14 @@ func readColour(s *Step, more row) {
 func writeColour(s Step, more row) {
 	more.putF32(0, s.Factor)
 	more.putF32(4, s.Rest)
-	more[8] = byte(s.Colour)
-	if s.Fused {
-		more[9] = 1
+	more[8], more[9] = byte(s.Colour), bit(s.Fused)
+}
+
+func bit(v bool) byte {
+	if v {
+		return 1
 	}
+	return 0
 }
 
 func checkColour(s Step) error {
@@ -372,6 +385,33 @@ func checkTransform(s Step) error {
 	}
 	for _, v := range s.Matrix {
 		if !(math.Abs(v) <= most) {
+			return fmt.Errorf("a matrix with %v in it", v)
+		}
+	}
+	return nil
+}
+
+func readGrid(s *Step, more row) {
+	end := len(more) - 4
+	readMatrix(s, more[:end])
+	s.Outside, s.Fused, s.FusedGrid = Outside(more[end]), more[end+1] != 0, more[end+2] != 0
+}
+
+func writeGrid(s Step, more row) {
+	end := len(more) - 4
+	writeMatrix(s, more[:end])
+	more[end], more[end+1], more[end+2] = byte(s.Outside), bit(s.Fused), bit(s.FusedGrid)
+}
+
+func checkGrid(s Step) error {
+	if s.Filter != Nearest && s.Filter != Bilinear {
+		return fmt.Errorf("no transform of a tensor with filter %d", s.Filter)
+	}
+	if s.Outside > OutsideV2 {
+		return fmt.Errorf("no way %d to fill what is outside", s.Outside)
+	}
+	for _, v := range s.Matrix {
+		if !(math.Abs(v) <= math.MaxFloat32) {
 			return fmt.Errorf("a matrix with %v in it", v)
 		}
 	}

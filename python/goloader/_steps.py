@@ -18,14 +18,14 @@ _STEP = struct.Struct("<4B4B6i")
     _CROP, _RESIZE, _HORIZONTAL_FLIP, _VERTICAL_FLIP, _PAD, _GRAYSCALE, _OPENCV_GRAY, _LOOKUP, _BRIGHTNESS,
     _CONTRAST, _SATURATION, _SHARPNESS, _HUE, _AUTOCONTRAST, _EQUALIZE, _AFFINE, _PERSPECTIVE, _ROTATE_90,
     _SELECT, _PATCH, _BOX_BLUR, _CONVOLVE, _STENCIL, _OPENCV_TO_HSV, _OPENCV_FROM_HSV, _TORCH_COLOUR, _RANK,
-    _TO_YCBCR, _CONVOLVE_UNIT, _ZOOM,
-) = range(30)  # fmt: skip
+    _TO_YCBCR, _CONVOLVE_UNIT, _ZOOM, _TORCH_AFFINE, _TORCH_PERSPECTIVE,
+) = range(32)  # fmt: skip
 
 # Bytes that kinds have more.
 _MORE = {
     _LOOKUP: 768, _BRIGHTNESS: 4, _CONTRAST: 4, _SATURATION: 4, _SHARPNESS: 4, _AFFINE: 48, _PERSPECTIVE: 64,
     _PATCH: 4, _BOX_BLUR: 12, _CONVOLVE: 248, _STENCIL: 104, _TORCH_COLOUR: 12,
-    _CONVOLVE_UNIT: 248, _ZOOM: 520,
+    _CONVOLVE_UNIT: 248, _ZOOM: 520, _TORCH_AFFINE: 52, _TORCH_PERSPECTIVE: 68,
 }  # fmt: skip
 # Behaviours of other libraries (goloader.selfcheck) that a step stands for, by its kind; or by its kind and filter.
 _NEEDS: dict[Any, str] = {
@@ -36,7 +36,7 @@ _NEEDS: dict[Any, str] = {
     _ROTATE_90: "pillow.transpose", _BOX_BLUR: "pillow.blur", _CONVOLVE: "torch.convolve",
     _STENCIL: "pillow.kernel", _RANK: "pillow.rank", _TO_YCBCR: "pillow.ycbcr", _OPENCV_TO_HSV: "opencv.to_hsv",
     _OPENCV_FROM_HSV: "opencv.from_hsv", _CONVOLVE_UNIT: "torch.convolve.axes",
-    _ZOOM: "skimage.resize",
+    _ZOOM: "skimage.resize", _TORCH_AFFINE: "torch.grid", _TORCH_PERSPECTIVE: "torch.grid",
     (_RESIZE, 0): "pillow.resize.nearest", (_RESIZE, 1): "pillow.resize.lanczos",
     (_RESIZE, 2): "pillow.resize.bilinear", (_RESIZE, 3): "pillow.resize.bicubic",
     (_RESIZE, 4): "pillow.resize.box", (_RESIZE, 5): "pillow.resize.hamming",
@@ -212,6 +212,21 @@ def torch_colour(name: str, fused: bool, factor: float = 0.0, rest: float = 0.0)
     """
     more = struct.pack("<2f2BH", factor, rest, _TORCH_COLOURS.index(name), fused, 0)
     return _step(_TORCH_COLOUR) + more
+
+
+_OUTSIDE = {"zeros": 0, "v1": 1, "v2": 2}  # core/recipe.Outside
+
+
+def torch_transform(matrix: Sequence[float], bilinear: bool, fused: int, api: str, fill: Sequence[int] | None) -> bytes:
+    """What torchvision does to a uint8 tensor, of any size, by 6 numbers (affine, from the middle) or 8 (perspective).
+
+    fused  what goloader.selfcheck says of "torch.grid"
+    fill   a byte a channel, one for all, or None
+    """
+    kind = _TORCH_AFFINE if len(matrix) == 6 else _TORCH_PERSPECTIVE
+    step = _step(kind, 2 if bilinear else 0, fill=tuple(fill or (0,)))
+    outside = _OUTSIDE["zeros" if fill is None else api]
+    return step + struct.pack(f"<{len(matrix)}d4B", *matrix, outside, fused & 1, fused >> 1, 0)
 
 
 SMOOTH_MAX = 32  # core/recipe.SmoothMax

@@ -234,6 +234,9 @@ func augments() []plan.Transform {
 		plan.RandomRotation{Degrees: [2]float64{-30, 30}, Placed: about},
 		plan.RandomRotation{Degrees: [2]float64{270, 270}, Placed: about},
 		plan.RandomAffine{Translate: &[2]float64{0.1, 0.2}, Shear: [][2]float64{{-5, 5}}, API: plan.V2, Placed: about},
+		plan.TensorRotation{Degrees: [2]float64{-30, 30}, API: plan.V1, Placed: about},
+		plan.TensorRotation{Degrees: [2]float64{-90, -90}, API: plan.V2, Placed: about},
+		plan.TensorAffine{RandomAffine: plan.RandomAffine{Scale: &[2]float64{1, 2}, API: plan.V2, Placed: about}},
 	}
 }
 

@@ -137,6 +137,9 @@ func TestStepsThatCannotBeAreErrors(t *testing.T) {
 		"endless factor":   {photo, recipe.Step{Kind: recipe.Contrast, Factor: float32(math.Inf(1))}, "factor"},
 		"endless matrix":   {photo, recipe.Step{Kind: recipe.Affine, Width: 1, Height: 1, Matrix: [8]float64{math.NaN()}}, "matrix"},
 		"transform filter": {photo, recipe.Step{Kind: recipe.Affine, Width: 1, Height: 1, Filter: recipe.Box}, "filter 4"},
+		"grid filter":      {photo, recipe.Step{Kind: recipe.TorchAffine, Filter: recipe.Bicubic}, "filter 3"},
+		"grid outside":     {photo, recipe.Step{Kind: recipe.TorchPerspective, Outside: 3}, "way 3"},
+		"huge grid":        {photo, recipe.Step{Kind: recipe.TorchAffine, Matrix: [8]float64{1e39}}, "matrix"},
 		"empty transform":  {photo, recipe.Step{Kind: recipe.Perspective}, "0x0"},
 		"unknown":          {photo, recipe.Step{Kind: 77}, "kind 77"},
 	} {

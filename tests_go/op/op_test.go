@@ -158,6 +158,18 @@ func randomSteps(rng *rand.Rand, p picture, order op.PassOrder) ([]recipe.Step, 
 			if s.Kind == recipe.Perspective {
 				s.Matrix[6], s.Matrix[7] = rng.NormFloat64()/1e3, rng.NormFloat64()/1e3
 			}
+		case recipe.TorchAffine, recipe.TorchPerspective:
+			s.Filter = []recipe.Filter{recipe.Nearest, recipe.Bilinear}[rng.IntN(2)]
+			s.Outside, s.Fused, s.FusedGrid = recipe.Outside(rng.IntN(3)), rng.IntN(2) == 0, rng.IntN(2) == 0
+			s.Fill = [3]uint8{byte(rng.Uint32()), byte(rng.Uint32()), byte(rng.Uint32())}
+			s.Matrix = [8]float64{1 + rng.NormFloat64()/3, rng.NormFloat64() / 2, rng.NormFloat64() * 9,
+				rng.NormFloat64() / 2, 1 + rng.NormFloat64()/3, rng.NormFloat64() * 9}
+			if s.Kind == recipe.TorchPerspective {
+				s.Matrix[6], s.Matrix[7] = rng.NormFloat64()/1e3, rng.NormFloat64()/1e3
+			}
+			if rng.IntN(9) == 0 { // far away
+				s.Matrix[rng.IntN(6)] *= 1e30
+			}
 		}
 		steps[i] = s
 		p = p.apply(s, order)

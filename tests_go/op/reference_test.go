@@ -139,6 +139,8 @@ func (p picture) apply(step recipe.Step, order op.PassOrder) picture {
 		return p.byPixel(func(x int32, hsv [3]byte) [3]byte { return fromOpenCVHSV(hsv, x >= cut) })
 	case recipe.Affine, recipe.Perspective:
 		return p.transformed(step)
+	case recipe.TorchAffine, recipe.TorchPerspective:
+		return p.sampled(step)
 	default:
 		return p.resized(size, step.Filter, order)
 	}

@@ -25,9 +25,16 @@ func anyStep(r *rand.Rand, kind recipe.Kind) recipe.Step {
 		}
 	case recipe.Brightness, recipe.Contrast, recipe.Saturation, recipe.Sharpness:
 		s.Factor = r.Float32()
-	case recipe.Affine, recipe.Perspective:
-		for i := range map[recipe.Kind]int{recipe.Affine: 6, recipe.Perspective: 8}[kind] {
+	case recipe.Affine, recipe.Perspective, recipe.TorchAffine, recipe.TorchPerspective:
+		numbers := 6
+		if kind == recipe.Perspective || kind == recipe.TorchPerspective {
+			numbers = 8
+		}
+		for i := range numbers {
 			s.Matrix[i] = r.NormFloat64()
+		}
+		if kind == recipe.TorchAffine || kind == recipe.TorchPerspective {
+			s.Outside, s.Fused, s.FusedGrid = recipe.Outside(r.IntN(3)), r.IntN(2) == 1, r.IntN(2) == 1
 		}
 	case recipe.Rank:
 		s.Shift = uint8(r.IntN(9))

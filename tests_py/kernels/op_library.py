@@ -29,8 +29,8 @@ PASSES_MAX, PATCHES_MAX, WHY_BYTES, TAPS_MAX, SMOOTH_MAX = (
 (
     RESAMPLE, PAD, GREY, LOOKUP, CONTRAST, SATURATION, SHARPNESS, HUE, AUTOCONTRAST, EQUALIZE,
     AFFINE, PERSPECTIVE, TURN, SELECT, BOX_BLUR, CONVOLVE, STENCIL, TO_HSV, FROM_HSV, TORCH_COLOUR, RANK,
-    TO_YCBCR, CONVOLVE_UNIT, ZOOM,
-) = range(24)  # fmt: skip
+    TO_YCBCR, CONVOLVE_UNIT, ZOOM, TORCH_AFFINE, TORCH_PERSPECTIVE,
+) = range(26)  # fmt: skip
 HORIZONTAL, VERTICAL = 1, 2
 DECODED, BAD_JOB = 0, 101
 RAW_RGB, RAW_GREY = 0, 2
@@ -116,7 +116,8 @@ class Kernels(ctypes.Structure):
         for name in ("name", "torch", "pack_horizontal", "pack_vertical", "horizontal", "vertical", "put",
                      "linear_across", "linear_down", "grey", "split", "lookup", "blend", "smooth", "hue", "stencil",
                      "blur", "convolve", "convolve_apart", "weigh", "warp_along", "warp_nearest", "warp_pack",
-                     "warp_unpack", "warp_blend", "warp_inside", "to_hsv", "from_hsv", "zoom_smooth", "zoom_row")
+                     "warp_unpack", "warp_blend", "warp_inside", "to_hsv", "from_hsv", "zoom_smooth", "zoom_row",
+                     "grid")
     ]  # fmt: skip
 
 

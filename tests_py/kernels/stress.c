@@ -115,7 +115,9 @@ static gl_job make_job(gl_store *store) {
     job.npass = pick(1, 4);
     for (int32_t i = 0; i < job.npass; i++) {
         gl_pass *pass = &job.pass[i];
-        pass->kind = pick(0, 3) == 0 ? GL_RESAMPLE : pick(0, GL_TORCH_COLOUR + 1);
+        pass->kind = pick(0, 3) == 0 ? GL_RESAMPLE : pick(0, GL_TORCH_COLOUR + 3);
+        if (pass->kind > GL_TORCH_COLOUR)
+            pass->kind += GL_TORCH_AFFINE - GL_TORCH_COLOUR - 1;
         pass->flip = pick(0, 4);
         if (pass->kind == GL_PAD) {
             pass->left = pick(0, 30), pass->top = pick(0, 30), pass->right = pick(0, 30), pass->bottom = pick(0, 30);
@@ -135,6 +137,15 @@ static gl_job make_job(gl_store *store) {
                 pass->matrix[1] = pass->matrix[3] = 0;
             pass->width = width = side();
             pass->height = height = side();
+            continue;
+        } else if (pass->kind == GL_TORCH_AFFINE || pass->kind == GL_TORCH_PERSPECTIVE) {
+            pass->filter = pick(0, 2) == 0 ? GL_NEAREST : GL_BILINEAR;
+            pass->mode = pick(0, 3);
+            pass->fused = pick(0, 4);
+            for (int k = 0; k < 8; k++)
+                pass->matrix[k] = (k % 4 == 0) + pick(-1000, 2001) / (pick(0, 4) == 0 ? 1e-3 : 1e3 * (k < 6 ? 1 : 1e3));
+            for (int k = 0; k < 3; k++)
+                pass->fill[k] = (uint8_t)pick(0, 256);
             continue;
         } else if (pass->kind == GL_STENCIL) {
             pass->width = pick(0, 2) * 2 + 3;

@@ -7,15 +7,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 import torchvision.transforms as T
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
+from torchvision import tv_tensors
 from torchvision.datasets import CIFAR10, ImageFolder
 from torchvision.transforms import v2
 from twins import Program, check, loader_of
 
 import goloader
+from goloader import selfcheck
 
 APIS = st.sampled_from([T, v2])
 TAIL = [T.ToTensor(), T.Normalize((0.4, 0.5, 0.6), (0.2, 0.3, 0.1))]
@@ -45,6 +48,36 @@ def turned(draw: st.DrawFn) -> Any:
         draw(st.none() | shears | st.tuples(shears, shears).map(lambda pair: pair[0] + pair[1])),
         **place,
     )
+
+
+NEAREST, BILINEAR = T.InterpolationMode.NEAREST, T.InterpolationMode.BILINEAR
+
+
+@st.composite
+def turned_tensor(draw: st.DrawFn) -> list[Any]:
+    """What makes a uint8 tensor of an image, and turns it."""
+    api = draw(APIS)
+    byte = st.sampled_from([0, 255]) | st.integers(0, 255)
+    fill = draw(byte | byte.map(float) | st.lists(byte, min_size=1, max_size=1) | st.tuples(byte, byte, byte))
+    if api is v2:
+        fill = draw(st.sampled_from([fill, fill, None]))
+    place = {"interpolation": draw(st.sampled_from([NEAREST, BILINEAR])), "center": draw(CENTER), "fill": fill}
+    share, shears = st.floats(0, 1), between(st.floats(-60, 60))
+    turn = draw(
+        st.sampled_from(
+            [
+                api.RandomRotation(draw(between(ANGLE)), **place),
+                api.RandomAffine(
+                    draw(between(ANGLE)),
+                    draw(st.none() | st.tuples(share, share)),
+                    draw(st.none() | between(st.floats(0.05, 3))),
+                    draw(st.none() | shears | st.tuples(shears, shears).map(lambda pair: pair[0] + pair[1])),
+                    **place,
+                ),
+            ]
+        )
+    )
+    return [draw(st.sampled_from([api.PILToTensor(), *([v2.ToImage()] if api is v2 else [])])), turn]
 
 
 class Arrays(CIFAR10):
@@ -84,6 +117,41 @@ def test_files(kinds: Path, turns: list[Any], seed: int) -> None:
     check(Program(loader_of(images, batch_size=5), epochs=1, seed=seed))
 
 
+needs_grids = pytest.mark.skipif(not selfcheck.holds("torch.grid"), reason="torch samples in another way here")
+BYTES_TAIL = [T.ConvertImageDtype(torch.float32), TAIL[1]]
+
+
+@settings(max_examples=60)
+@given(turn=turned_tensor(), height=st.integers(1, 40), width=st.integers(1, 40), square=st.booleans(), seed=SEED)
+@pytest.mark.slow
+@needs_grids
+def test_tensors_in_memory(turn: list[Any], height: int, width: int, square: bool, seed: int) -> None:
+    images = Arrays(height, height if square else width, 13, T.Compose([*turn, *BYTES_TAIL]))
+    assert in_go(images)
+    check(Program(loader_of(images, batch_size=4, shuffle=True), epochs=2, seed=seed))
+
+
+@settings(max_examples=12)
+@given(turn=turned_tensor(), late=st.booleans(), seed=SEED)
+@needs_grids
+def test_tensors_of_files(kinds: Path, turn: list[Any], late: bool, seed: int) -> None:
+    crop = v2.CenterCrop((50, 41))
+    steps = [*turn, crop] if late else [crop, *turn]
+    images = ImageFolder(str(kinds), T.Compose([*steps, v2.RandomHorizontalFlip(), *BYTES_TAIL]))
+    assert in_go(images)
+    check(Program(loader_of(images, batch_size=5), epochs=1, seed=seed))
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("api", [T, v2], ids=["v1", "v2"])
+@needs_grids
+def test_grey_tensors(kinds: Path, api: Any, workers: int) -> None:
+    steps = [api.Grayscale(), T.CenterCrop(40), T.PILToTensor(), api.RandomRotation(40, BILINEAR, fill=9)]
+    images = ImageFolder(str(kinds), T.Compose([*steps, api.RandomAffine(0, (0.2, 0.2)), BYTES_TAIL[0]]))
+    assert in_go(images)
+    check(Program(loader_of(images, batch_size=5, num_workers=workers), epochs=2))
+
+
 @pytest.mark.parametrize("workers", [0, 1, 3])
 @pytest.mark.parametrize("api", [T, v2], ids=["v1", "v2"])
 def test_cifar_rotated(api: Any, workers: int) -> None:
@@ -113,6 +181,22 @@ def test_a_subclass_is_read_from_its_code(degrees: Any, workers: int) -> None:
     images = Arrays(21, 18, 13, T.Compose([Own(degrees, T.InterpolationMode.BILINEAR, fill=7), *TAIL]))
     assert in_go(images)
     check(Program(loader_of(images, batch_size=4, num_workers=workers), epochs=2))
+
+
+def test_tensors_of_which_not_all_is_known_stay_with_torch() -> None:
+    made = [v2.ToImage()]
+    for steps, why in (
+        ([*made, v2.RandomRotation(9, T.InterpolationMode.BICUBIC)], "nearest neighbour or bilinear"),
+        ([*made, v2.RandomRotation(9, T.InterpolationMode.NEAREST_EXACT)], "nearest neighbour or bilinear"),
+        ([*made, v2.RandomRotation(9, expand=True)], "how far a tensor expands"),
+        ([*made, v2.RandomAffine(9, fill=2.5)], "its fill is no byte"),
+        ([T.PILToTensor(), T.RandomRotation(9, fill=(1, 2, 300))], "its fill is no byte"),
+        ([*made, v2.RandomAffine(9, fill={tv_tensors.Image: 3, "others": 0})], "its fill depends"),
+        ([*made, v2.ToDtype(torch.float32), v2.RandomRotation(9)], "a tensor that is not uint8"),
+    ):
+        images = Arrays(8, 8, 3, v2.Compose(steps))
+        explanation = goloader.DataLoader(images, trace=False).explain()
+        assert not explanation.native and why in str(explanation), why
 
 
 def test_what_is_not_known_stays_with_torch() -> None:

@@ -144,6 +144,7 @@ def tensor_pipelines(draw: st.DrawFn) -> Any:
         st.builds(v2.CenterCrop, st.one_of(EDGE, PAIR)),
         st.builds(v2.RandomCrop, PAIR, st.none() | borders, st.just(True), number, modes),
         st.builds(v2.Pad, borders, number, modes),
+        st.builds(v2.RandomRotation, st.integers(0, 200), st.sampled_from(["nearest", "bilinear"]), fill=number),
         st.builds(v2.RandomHorizontalFlip, PROBABILITY),
         st.builds(v2.RandomVerticalFlip, PROBABILITY),
         *random_sizes(filters, number.map(lambda each: each or 0), tensor=True),

@@ -828,6 +828,20 @@ TRANSFORMS: Table = [
         ),
     ),
     (
+        "rotations of uint8 tensors, v1 and v2",
+        "`RandomRotation` without `expand` and `RandomAffine`, nearest or bilinear, after `ToImage` or `PILToTensor`; "
+        "`RandomPerspective`, of files",
+        lambda root: (
+            image_folder(root, v2.Compose([v1.Resize((9, 9)), maker, step]))
+            for api, maker in ((v1, v1.PILToTensor()), (v2, v2.ToImage()))
+            for step in (
+                api.RandomRotation(9, v2.InterpolationMode.BILINEAR, fill=(1, 2, 3)),
+                api.RandomAffine(9, (0.1, 0.2), (0.9, 1.1), 5),
+                api.RandomPerspective(p=1.0),
+            )
+        ),
+    ),
+    (
         "colours of uint8 tensors, v2",
         "all colours named above, `Grayscale` and `GaussianBlur`, alone or in a `RandomApply`, if an earlier step "
         "fixes the size",

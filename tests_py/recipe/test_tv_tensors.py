@@ -18,6 +18,7 @@ import torch
 from failing import batches
 from PIL import Image
 from torch.utils import data
+from torchvision import transforms as T
 from torchvision import tv_tensors
 from torchvision.io import ImageReadMode, decode_image, read_file, read_image
 from torchvision.transforms import v2
@@ -58,8 +59,24 @@ def step(r: random.Random, x: Any) -> Any:
     size = [r.randint(1, 40), r.randint(1, 40)]
     top, left = r.randint(-3, height - 1), r.randint(-3, width - 1)
     count = x.shape[-3]
+    turns = {
+        "interpolation": r.choice([*modes, InterpolationMode.NEAREST]),
+        "fill": r.choice([None, 0, 9.0, [float(r.randint(0, 255)) for _ in range(count)], 2.5, 300]),
+    }
+    center = r.choice([None, None, [r.uniform(-9, 30), r.randint(0, 20)]])
+    angle = r.choice([90, -180, 0, r.uniform(-400, 400)])
     return r.choice(
         [
+            lambda: F.rotate(x, angle, center=center, expand=r.random() < 0.1, **turns),
+            lambda: F.affine(x, angle, [3, -1.5], r.uniform(0.4, 2), [r.uniform(-30, 30), 4], center=center, **turns),
+            lambda: F.perspective(
+                x, None, None, coefficients=[0.9, r.gauss(0, 0.3), 2, r.gauss(0, 0.3), 1.1, -3, 0.001, -0.002], **turns
+            ),
+            lambda: v2.RandomPerspective(p=1.0, **turns)(x),
+            lambda: v2.RandomAffine(20, (0.1, 0.2), (0.7, 1.3), 10, **turns)(x),
+            lambda: T.functional.rotate(x, angle, center=center, **turns),
+            lambda: T.RandomAffine(20, (0.1, 0.2), (0.7, 1.3), 10, turns["interpolation"], turns["fill"] or 0)(x),
+            lambda: T.RandomPerspective(p=1.0)(x),
             lambda: F.resize(x, size, mode),
             lambda: F.resize(x, size[:1], mode),
             lambda: F.resize(x, size, r.choice([InterpolationMode.NEAREST, InterpolationMode.LANCZOS])),

@@ -8,6 +8,7 @@ not derived from its version number. It is tried when first needed, on tiny inpu
     pillow.py, torch.py, torchvision.py, opencv.py, numpy.py, scipy.py, soundfile.py, imageio.py, skimage.py,
     matplotlib.py  the tables
     resize.py      resizes, plainly written
+    grid.py        and affine transforms of tensors
     pictures/      files of each kind for decoders
     sounds.py      the same for what reads WAV files
     readers.py     and for what reads images as arrays

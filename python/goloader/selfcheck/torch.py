@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .behaviour import Behaviour, Late, digest, golden, numbers, picture
+from .grid import sampled
 from .resize import resized_floats
 
 torch: Any = Late("torch")
@@ -221,6 +222,37 @@ def _resized_floats() -> int | None:
     return found.pop() if len(found) == 1 else None
 
 
+_WAYS = (1, 0, 3, 2)  # bits of grid.py: most processors first
+_MATRICES = (
+    (0.97, 0.26, -1.7, -0.26, 0.97, 2.3),
+    (0.53, -0.11, 0.0, 0.29, 1.37, 0.0),
+    (-0.7, 0.71, 0.3, -0.71, -0.7, 0.1),
+)
+
+
+def _grids() -> int | None:
+    """How torch adds where it samples tensors by an affine grid, as torchvision makes it."""
+    found = set(_WAYS)
+    for width, height in ((5, 4), (8, 8), (9, 8), (31, 23), (100, 67), (224, 160)):
+        pixels = picture(width, height).transpose(2, 0, 1)
+        base = torch.ones((1, height, width, 3), dtype=torch.float32, device="cpu")
+        for axis, length in enumerate((width, height)):
+            ends = (1.0 - length) * 0.5, (length - 1.0) * 0.5
+            places = torch.linspace(*ends, steps=length, dtype=torch.float32, device="cpu")
+            base[..., axis].copy_(places if axis == 0 else places.unsqueeze(-1))
+        for matrix in _MATRICES:
+            theta = torch.tensor(matrix, dtype=torch.float32, device="cpu").reshape(1, 2, 3)
+            halves = torch.tensor([0.5 * width, 0.5 * height], dtype=torch.float32, device="cpu")
+            grid = base.view(1, height * width, 3).bmm(theta.transpose(1, 2).div_(halves)).view(1, height, width, 2)
+            values = torch.from_numpy(pixels).to(torch.float32).unsqueeze(0)
+            for mode in ("nearest", "bilinear"):
+                made = torch.nn.functional.grid_sample(values, grid, mode, "zeros", align_corners=False)[0].numpy()
+                for fused in [*found]:
+                    if not np.array_equal(made, sampled(pixels.astype(np.float32), matrix, mode == "bilinear", fused)):
+                        found.discard(fused)
+    return found.pop() if len(found) == 1 else None
+
+
 BEHAVIOURS = {
     "torch.generator": Behaviour(_MODULE, "generator's state", _generator),
     "torch.rand": Behaviour(_MODULE, "rand", _rand),
@@ -236,6 +268,7 @@ BEHAVIOURS = {
     "torch.deviation": Behaviour(_MODULE, "standard deviation", _deviation, (False, True)),
     "torch.resize.nearest": Behaviour(_MODULE, "nearest neighbour", _nearest),
     "torch.resize.float": Behaviour(_MODULE, "bilinear resize of floats", _resized_floats, _GROUPS),
+    "torch.grid": Behaviour(_MODULE, "sampling by a grid", _grids, _WAYS),
     "torch.convolve": golden(_MODULE, "convolution of channels by themselves", _convolved, 2846933998),
     "torch.convolve.axes": golden(_MODULE, "convolution by one column or row", _convolved_by_axes, 2586706919),
 }

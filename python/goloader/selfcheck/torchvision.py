@@ -208,6 +208,44 @@ def _resized(mode: str) -> Iterator[Any]:
         yield resize_image(image, [out[1], out[0]], InterpolationMode(mode))
 
 
+def _turned_v1() -> Iterator[Any]:
+    """Small images: of large ones a sum may be rounded otherwise, which is torch.grid's to find."""
+    from torchvision.transforms import _functional_tensor, functional
+
+    for image, fill in _filled():
+        for mode in (functional.InterpolationMode.NEAREST, functional.InterpolationMode.BILINEAR):
+            yield functional.rotate(image, 90.0, mode, fill=fill)
+            yield functional.rotate(image, -31.5, mode, fill=fill, center=[2, 5.5])
+            yield functional.affine(image, 12.0, [1, -2], 0.8, [9.0, -4.0], mode, fill)
+            yield functional.affine(image, -7.0, [0, 1], 1.3, [0.0, 3.0], mode, fill, [3, 4])
+            yield _functional_tensor.perspective(image, [*_PERSPECTIVE], mode.value, fill)
+
+
+def _turned_v2() -> Iterator[Any]:
+    """The same, and quarter turns."""
+    from torchvision.transforms.v2 import functional
+
+    for image, fill in _filled():
+        for angle in (0.0, 90.0, 180.0, 270.0, 360.0):
+            yield functional.rotate_image(image[..., :6, :6], angle, fill=fill).contiguous()
+        for mode in (functional.InterpolationMode.NEAREST, functional.InterpolationMode.BILINEAR):
+            yield functional.rotate_image(image, 90.0, mode, fill=fill)
+            yield functional.rotate_image(image, -31.5, mode, fill=fill, center=[2, 5.5])
+            yield functional.affine_image(image, 12.0, [1, -2], 0.8, [9.0, -4.0], mode, fill)
+            yield functional.affine_image(image, -7.0, [0, 1], 1.3, [0.0, 3.0], mode, fill, [3, 4])
+            yield functional.perspective_image(image, None, None, mode, fill, [*_PERSPECTIVE])
+
+
+_PERSPECTIVE = (0.9, 0.1, 0.4, -0.05, 1.1, -0.3, 0.01, -0.02)
+
+
+def _filled() -> Iterator[tuple[Any, Any]]:
+    for count, fill in ((3, None), (3, [7.0]), (3, [200.0, 0.0, 90.0]), (1, [120.0])):
+        for size in ((9, 7), (7, 8)):
+            pixels = picture(*size, count).reshape(*size[::-1], count)
+            yield torch.from_numpy(pixels).permute(2, 0, 1), fill
+
+
 def _coloured(name: str, *arguments: Any) -> Iterator[Any]:
     from torchvision.transforms.v2 import functional
 
@@ -333,6 +371,11 @@ BEHAVIOURS = {
         )
         for api, module in _MODULES.items()
     },
+    # Both ways in which grid_sample adds.
+    "torchvision.tensor.affine.v1": golden(
+        _MODULES["v1"], "v1 affine of uint8 tensors", _turned_v1, 902010613, 3420023291
+    ),
+    "torchvision.tensor.affine.v2": golden(_V2, "v2 affine of uint8 tensors", _turned_v2, 432953996, 150202126),
     "torchvision.mixing": Behaviour(_V2, "MixUp or CutMix", _mixed),
     # torchvision has colours of its own for CMYK.
     "torchvision.decode.jpeg": golden(

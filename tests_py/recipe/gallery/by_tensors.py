@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from classes import MEAN, STD, Case, Files
 from PIL import Image
+from torchvision import transforms as v1
 from torchvision import tv_tensors
 from torchvision.io import ImageReadMode, decode_image, read_file, read_image
 from torchvision.transforms import v2
@@ -69,6 +70,20 @@ CASES: dict[str, Case] = {
     ),
     "v2, colours of tensors": case(Files, v2.ToImage(), v2.ColorJitter(0.4, 0.4), v2.CenterCrop(32)),
     "read_image + v2, colours": case(ReadImage, v2.RandomResizedCrop(32), v2.ColorJitter(0.4, 0.4, 0.4, 0.1), *NORM),
+    "read_image + v2, turned": case(
+        ReadImage,
+        v2.Resize((32, 30)),
+        v2.RandomRotation(20),
+        v2.RandomAffine(9, (0.1, 0.1), (0.8, 1.2), 5, v2.InterpolationMode.BILINEAR, fill=7),
+        v2.RandomPerspective(0.3, 0.9),
+    ),
+    "PILToTensor + v1, turned": case(
+        Files,
+        v1.PILToTensor(),
+        v1.RandomRotation(20, fill=[1, 2, 3]),
+        v1.RandomPerspective(0.3, 0.9),
+        v1.CenterCrop(32),
+    ),
     "v2, random colours of tensors": case(
         Files,
         v2.ToImage(),

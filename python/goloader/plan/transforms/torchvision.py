@@ -35,7 +35,7 @@ from ..trust.calls import calls_of
 from ..trust.look import hiding, name_of
 from ..trust.originals import module_of
 from ..trust.watch import has_global_hooks, has_hooks
-from . import augments, erasing, sizes
+from . import augments, erasing, sizes, warps
 from .augments import Pixels
 from .lowered import VERSION, Lowered, walk
 from .tables import Table, run_tail
@@ -386,6 +386,11 @@ def _tensor_step(operation: Operation, each: Any, pixels: Pixels, *, of_bytes: b
         raise TransformRefusal(name, "it is applied to a tensor that is not uint8", "TENSOR_GEOMETRY")
     if isinstance(step, T.CenterCrop):
         return step
+    if isinstance(step, T.RandomRotation | T.RandomAffine):
+        try:
+            return warps.of_tensor(step, operation.api, each)
+        except ValueError as error:
+            raise TransformRefusal(name, str(error), "TENSOR_GEOMETRY") from None
     if isinstance(step, T.RandomCrop | T.Pad) and operation.api == "v2" and _borders_alike(each):
         return step
     if _is_of_sums(step, each) and operation.api == "v1":

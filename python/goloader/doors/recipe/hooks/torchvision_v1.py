@@ -32,6 +32,7 @@ from ..stand_ins.value import of_image
 from . import blur
 from .pillow import from_array, record_border
 from .swap import Hook, recorder
+from .tensors import by_grid
 
 
 def hooks() -> tuple[Hook, ...]:
@@ -47,6 +48,7 @@ def hooks() -> tuple[Hook, ...]:
         Hook(RandomResizedCrop, "get_params", _get_params),
         Hook(functional, "resized_crop", _resized_crop),
         Hook(functional, "gaussian_blur", blur.hook(_functional_tensor)),
+        *(Hook(_functional_tensor, name, _by_matrix) for name in ("affine", "rotate", "perspective")),
         Hook(Compose, "__call__", partial(chains.call, Compose), known_classes("v1"), ("forward",)),
     )
 
@@ -75,6 +77,19 @@ def _normalize(original: Any, tensor: Any, mean: Any, std: Any, inplace: Any) ->
     if not isinstance(tensor, StandInTensor):
         return None
     return record_function("normalize", original, (tensor, _listed(mean), _listed(std), inplace), bool(inplace))
+
+
+@recorder
+def _by_matrix(original: Any, img: Any, matrix: Any, interpolation: Any, *more: Any) -> StandInTensor | None:
+    """affine or perspective of a tensor, or rotate, which may expand it; the last argument is the fill."""
+    *expand, fill = map(blur.kept, more)
+    numbers = blur.kept(matrix)
+    if type(numbers) is not list or len(numbers) not in (6, 8) or expand not in ([], [False]):
+        return None
+    if not all(type(number) in (int, float) for number in numbers):
+        return None
+    given = (numbers, interpolation, *expand, fill)
+    return by_grid("v1", original, img, given, interpolation, fill, lambda _: numbers)
 
 
 def _listed(values: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import os
 import sys
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 from functools import partial
 from typing import Any
 
@@ -23,7 +23,6 @@ from torchvision.transforms.v2.functional import _misc as functional_misc
 from torchvision.tv_tensors import _torch_function_helpers as returned
 
 from .... import _steps
-from ....plan.datasets.reads.readers import as_tensor
 from ....plan.transforms.torchvision import known_classes
 from .. import chains, recipe, switch
 from ..files import header
@@ -33,10 +32,10 @@ from ..session import TroubleError
 from ..stand_ins.array import StandInArray
 from ..stand_ins.image import StandInImage, derive, is_plain
 from ..stand_ins.layout import Layout
-from ..stand_ins.tensor import CLASSES, StandInTensor, become_real, bytes_of, made_of, over
-from ..stand_ins.value import of_image
+from ..stand_ins.tensor import CLASSES, StandInTensor, become_real, bytes_of, over
 from . import blur
 from .swap import Hook, recorder
+from .tensors import by_grid, tensor_of
 
 _FILTERS = {"bilinear": 16, "bicubic": 17, "nearest": 18}  # core/recipe.Filter
 
@@ -49,6 +48,9 @@ def hooks() -> tuple[Hook, ...]:
         Hook(_geometry, "pad_image", _pad_image),
         Hook(functional_misc, "_gaussian_blur_image_pil", blur.hook(functional_misc)),
         Hook(functional_misc, "gaussian_blur_image", _gaussian_blur_image),
+        Hook(_geometry, "affine_image", _affine_image),
+        Hook(_geometry, "rotate_image", _rotate_image),
+        Hook(_geometry, "perspective_image", _perspective_image),
         Hook(_color, "_rgb_to_grayscale_image", _grey),
         *(Hook(_color, f"adjust_{name}_image", recorder(partial(_by_factor, name))) for name in _FACTORS),
         *(Hook(_color, f"{name}_image", recorder(partial(_by_levels, name))) for name in ("autocontrast", "equalize")),
@@ -256,27 +258,7 @@ def _decoded(source: _TorchvisionSource | None, mode: Any) -> StandInTensor | No
     elif wanted is not io.ImageReadMode.UNCHANGED or not switch.holds("torchvision.decode.unchanged"):
         return None
     source.decode = lambda content: io.decode_image(content, wanted)
-    return _tensor(Recipe.of(source), "hwc")
-
-
-def _tensor(made: Recipe, order: str) -> StandInTensor | None:
-    """The tensor of a recipe whose carry_out gives one; `order` says how it lies in memory."""
-    function = _channels_last if order == "hwc" else _contiguous
-    return made_of(of_image(made, ("torchvision", order), function, "chw" if made.mode == "RGB" else "_hw"))
-
-
-def _channels_last(pixels: Any) -> torch.Tensor:
-    """A tensor [channels, height, width] in the order of an image's bytes, of a PIL image or of such a tensor."""
-    if isinstance(pixels, Image.Image):
-        return as_tensor(pixels)
-    made: torch.Tensor = pixels.permute(1, 2, 0).clone(memory_format=torch.contiguous_format)
-    return made.permute(2, 0, 1)
-
-
-def _contiguous(pixels: Any) -> torch.Tensor:
-    """The same, channel by channel."""
-    tensor = _channels_last(pixels) if isinstance(pixels, Image.Image) else pixels
-    return tensor.clone(memory_format=torch.contiguous_format)
+    return tensor_of(Recipe.of(source), "hwc")
 
 
 # ---- resize, pad and blur
@@ -304,7 +286,7 @@ def _resize_image(
     given = ([height, width], interpolation, None, True)
     made = shown.then(original, given, steps, (width, height), shown.mode)
     last = image.layout_.strides == (1, 3 * shown.size[0], 3)
-    return _tensor(made, "hwc" if last and shown.mode == "RGB" else "chw")
+    return tensor_of(made, "hwc" if last and shown.mode == "RGB" else "chw")
 
 
 @recorder
@@ -321,7 +303,7 @@ def _pad_image(original: Any, image: Any, padding: Any, fill: Any, mode: Any) ->
         return None
     steps = (_steps.pad(left, top, right, bottom, mode, (int(value),)),)
     made = shown.then(original, (padding, fill, mode), steps, size, shown.mode)
-    return _tensor(made, "chw")  # torch takes no tensor of one image for channels_last here
+    return tensor_of(made, "chw")  # torch takes no tensor of one image for channels_last here
 
 
 @recorder
@@ -333,7 +315,83 @@ def _gaussian_blur_image(original: Any, image: Any, counts: Any, sigma: Any) -> 
     if step is None:
         return None
     made = shown.then(original, (blur.kept(counts), blur.kept(sigma)), (step,), shown.size, shown.mode)
-    return _tensor(made, "chw")
+    return tensor_of(made, "chw")
+
+
+# ---- transforms by a grid
+
+
+@recorder
+def _affine_image(
+    original: Any,
+    image: Any,
+    angle: Any,
+    translate: Any,
+    scale: Any,
+    shear: Any,
+    interpolation: Any,
+    fill: Any,
+    center: Any,
+) -> StandInTensor | None:
+    kept = (*map(blur.kept, (angle, translate, scale, shear, interpolation, fill, center)),)
+    if not (_are_numbers(angle, scale) and _are_two(translate) and _are_two(shear) and scale > 0):
+        return None
+    if center is not None and not _are_two(center):
+        return None
+
+    def matrix(size: tuple[int, int]) -> Sequence[float]:
+        moved: list[float] = [*map(float, translate)]
+        found: list[float] = _geometry._get_inverse_affine_matrix(
+            _from_middle(center, size), float(angle), moved, scale, list(shear)
+        )
+        return found
+
+    return by_grid("v2", original, image, kept, interpolation, fill, matrix)
+
+
+@recorder
+def _rotate_image(
+    original: Any, image: Any, angle: Any, interpolation: Any, expand: Any, center: Any, fill: Any
+) -> StandInTensor | None:
+    if not _are_numbers(angle) or expand is not False or not (center is None or _are_two(center)):
+        return None
+    if center is None and angle % 90 == 0:  # some of these are quarter turns
+        return None
+    kept = angle, interpolation, expand, blur.kept(center), blur.kept(fill)
+
+    def matrix(size: tuple[int, int]) -> Sequence[float]:
+        middle, still = _from_middle(center, size), [0.0, 0.0]
+        found: list[float] = _geometry._get_inverse_affine_matrix(middle, -(angle % 360), still, 1.0, still)
+        return found
+
+    return by_grid("v2", original, image, kept, interpolation, fill, matrix)
+
+
+@recorder
+def _perspective_image(
+    original: Any, image: Any, startpoints: Any, endpoints: Any, interpolation: Any, fill: Any, coefficients: Any
+) -> StandInTensor | None:
+    if startpoints is not None or endpoints is not None or type(coefficients) not in (list, tuple):
+        return None
+    if len(coefficients) != 8 or not _are_numbers(*coefficients):
+        return None
+    kept = None, None, interpolation, blur.kept(fill), list(coefficients)
+    return by_grid("v2", original, image, kept, interpolation, fill, lambda _: kept[-1])
+
+
+def _are_numbers(*values: Any) -> bool:
+    return all(type(value) in (int, float) for value in values)
+
+
+def _are_two(values: Any) -> bool:
+    return isinstance(values, (list, tuple)) and len(values) == 2 and _are_numbers(*values)
+
+
+def _from_middle(center: Any, size: tuple[int, int]) -> list[float]:
+    """A place in pixels as v2 counts it in tensors."""
+    if center is None:
+        return [0.0, 0.0]
+    return [float(at) - length * 0.5 for at, length in zip(center, size, strict=True)]
 
 
 # ---- colours. Posterize, solarize and invert need no hooks: they change each byte by itself, by numbers that few draw.
@@ -385,7 +443,7 @@ def _coloured(
     else:
         step = _steps.torch_colour(name, fused, factor, rest)
     mode = "L" if name == "grey" else shown.mode
-    return _tensor(shown.then(original, arguments, (step,), shown.size, mode), left)
+    return tensor_of(shown.then(original, arguments, (step,), shown.size, mode), left)
 
 
 @recorder
@@ -399,7 +457,7 @@ def _permute_channels_image(original: Any, image: Any, permutation: Any) -> Stan
     left = _order_after("permute_channels", original, (list(order),), image.layout_, len(order))
     if left is None:
         return None
-    return _tensor(shown.then(original, (order,), (_steps.select(order),), shown.size, shown.mode), left)
+    return tensor_of(shown.then(original, (order,), (_steps.select(order),), shown.size, shown.mode), left)
 
 
 @recorder
