@@ -79,11 +79,16 @@ def test_colours_of_v2_alone(kinds: Path, each: Any, tensor: bool) -> None:
 def of_tensors() -> dict[str, Any]:
     """Those of v2 that are known of uint8 tensors of one channel, too."""
     known = every_time(v2)
-    left = ("jitter", "hue alone", "ranges", "RandAugment", "TrivialAugment", "AutoAugment", "apply")
+    left = ("jitter", "hue alone", "ranges", "RandAugment", "TrivialAugment, ", "apply")
+    bilinear, nearest = FILTERS[1::-1]
     return {
         **{name: each for name, each in known.items() if not name.startswith(left)},
         "apply": v2.RandomApply([v2.RandomSolarize(99), v2.RandomHorizontalFlip(), v2.RandomCrop((28, 33), 4)], 0.8),
         "grey again": v2.Grayscale(1),
+        "RandAugment": v2.RandAugment(),
+        "RandAugment, thrice": v2.RandAugment(3, 5, 10, bilinear, [7]),
+        "TrivialAugment, bilinear": v2.TrivialAugmentWide(5, bilinear, 9),
+        "TrivialAugment, 61": v2.TrivialAugmentWide(61, nearest),
     }
 
 
@@ -240,7 +245,8 @@ def test_what_is_not_known_is_refused_with_its_reason(kinds: Path) -> None:
         ([byte, jitter], "size is not known before"),
         ([v2.Resize((300, 300)), byte, jitter], "size is not known before, or has an edge of 1 or more than"),
         ([v2.Resize((30, 1)), byte, jitter], "has an edge of 1"),
-        ([v2.Resize((30, 30)), byte, v2.RandAugment()], "arithmetic on tensors"),
+        ([v2.Resize((30, 30)), byte, v2.RandAugment(interpolation=FILTERS[2])], "unsupported with Tensor input"),
+        ([byte, v2.RandAugment()], "size of its images is not known"),
         ([byte, v2.GaussianBlur(3)], "size of its images is not known"),
         ([v2.Resize((30, 10)), byte, v2.GaussianBlur((23, 3))], "smaller than its kernel"),
         ([v2.Resize((99, 99)), byte, v2.GaussianBlur(33)], "up to 31 is known"),

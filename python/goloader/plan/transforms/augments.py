@@ -19,6 +19,7 @@ from ... import transforms as T
 from ...adapters.torch import convolves_plainly
 from ...selfcheck import value
 from ..needs import require
+from . import warps
 
 Range = tuple[float, float]
 _GRID = 1 << 24  # torch.rand gives multiples of 1 / _GRID
@@ -479,7 +480,9 @@ class _Operations:
         if name not in ("ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate"):
             raise ValueError(f"{name} is not known")
         if self.pixels.is_tensor:
-            raise ValueError(_OTHERWISE)
+            if self.api != "v2":
+                raise ValueError(_OTHERWISE)
+            return warps.noted(lambda image: self._apply(image, name, magnitude), self.pixels, self.each)
         moved = self._apply(_noted(_mode(self.pixels.channels), (self.width, self.height)), name, magnitude)
         if moved.size != (self.width, self.height):
             raise ValueError(f"{name} changes the size of images")

@@ -1,13 +1,22 @@
-"""torchvision's RandomRotation and RandomAffine of uint8 tensors, lowered: torch samples them by a grid in float32."""
+"""torchvision's RandomRotation and RandomAffine of uint8 tensors, lowered: torch samples them by a grid in float32. And
+what its functions do to one tensor, noted."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import torch
+from torch.overrides import TorchFunctionMode
+
+from ... import _steps
 from ... import transforms as T
 from ...selfcheck import value
+from ..needs import require
+
+if TYPE_CHECKING:
+    from .augments import Pixels
 
 
 @dataclass(frozen=True)
@@ -43,19 +52,68 @@ class OfTensor(T.Geometry):
 
 def of_tensor(step: T.RandomRotation | T.RandomAffine, api: T.Api, each: Any) -> OfTensor:
     """A transform's step, which is for PIL images, for uint8 tensors. Raises ValueError where it is not known."""
-    if getattr(each.interpolation, "value", each.interpolation) not in ("nearest", "bilinear", 0, 2):
-        raise ValueError("torchvision turns tensors by the nearest neighbour or bilinear")
+    fill = _sampling(each, api)[1]
     if isinstance(step, T.RandomRotation) and step.expand:
         raise ValueError("how far a tensor expands is torchvision's to say")
+    fused = value("torch.grid")
+    if fused is None:
+        raise ValueError("torch samples by a grid in another way here")
+    return OfTensor(step, api, fill is None, fused)
+
+
+class _NotedError(Exception):
+    """The numbers of an affine transform, or how many quarter turns there are in its place."""
+
+
+class _Noting(TorchFunctionMode):
+    """Ends torchvision's affine or rotate of a tensor where it has made its matrix, or begins to turn."""
+
+    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        options = kwargs or {}
+        if func is torch.tensor and isinstance(args[0], list) and len(args[0]) == 6:
+            raise _NotedError(args[0])
+        if func is torch.rot90:
+            raise _NotedError(args[1] if len(args) > 1 else options["k"])
+        return func(*args, **options)
+
+
+def noted(move: Callable[[torch.Tensor], Any], pixels: Pixels, each: Any) -> bytes:
+    """What affine or rotate does to tensors of bytes, in wire form; `each` is the policy that calls it, of v2.
+
+    Raises ValueError where it is not known, and RefusalError where torch samples in another way.
+    """
+    assert pixels.size is not None
+    image = torch.zeros(1, 1, 1, dtype=torch.uint8, device="cpu").expand(pixels.channels, *pixels.size)
+    try:
+        with _Noting():
+            move(image)
+    except _NotedError as found:
+        (numbers,) = found.args
+    else:
+        return b""  # by an angle of 0
+    if isinstance(numbers, int):
+        return _steps.ROTATE_90 * (numbers % 4)
+    require("transform", "torch.grid", "torchvision.tensor.affine.v2")
+    bilinear, fill = _sampling(each, "v2")
+    return _steps.torch_transform(numbers, bilinear, value("torch.grid"), "v2", fill)
+
+
+def _sampling(each: Any, api: T.Api) -> tuple[bool, list[int] | None]:
+    """Whether it is bilinear, and what is outside. Raises ValueError."""
+    name = getattr(each.interpolation, "value", each.interpolation)
+    if name not in _BILINEAR:
+        raise ValueError("torchvision turns tensors by the nearest neighbour or bilinear")
     fill = each.fill
     if api == "v2":
         if set(each._fill) != {"others"}:
             raise ValueError("its fill depends on the type of an image")
         fill = each._fill["others"]
-    values = [0] if fill is None else list(fill) if isinstance(fill, Sequence) else [fill]
+    if fill is None:
+        return _BILINEAR[name], None
+    values = list(fill) if isinstance(fill, Sequence) else [fill]
     if any(number not in range(256) for number in values):
         raise ValueError(f"its fill is no byte: {fill!r}")
-    fused = value("torch.grid")
-    if fused is None:
-        raise ValueError("torch samples by a grid in another way here")
-    return OfTensor(step, api, fill is None, fused)
+    return _BILINEAR[name], [int(number) for number in values]
+
+
+_BILINEAR = {"nearest": False, 0: False, "bilinear": True, 2: True}
