@@ -843,8 +843,8 @@ TRANSFORMS: Table = [
     ),
     (
         "colours of uint8 tensors, v2",
-        "all colours and policies named above, `Grayscale` and `GaussianBlur`, alone or in a `RandomApply`, if an earlier "
-        "step fixes the size",
+        "all colours and policies named above, `Grayscale` and `GaussianBlur`, alone or in a `RandomApply`, if an "
+        "earlier step fixes the size",
         lambda root: (
             image_folder(root, v2.Compose([v2.Resize((9, 9)), v2.ToImage(), step]))
             for step in (
