@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 from torch import nn
+from torch.utils.data import Dataset
 from torchvision.datasets import MNIST, ImageFolder
 from torchvision.transforms import v2
 from twins import Program, check, loader_of
@@ -261,3 +262,34 @@ def test_what_is_not_known_is_refused_with_its_reason(kinds: Path) -> None:
     check(Program(loader_of(images, batch_size=1), epochs=2), native=False)
     early = ImageFolder(str(kinds), T.Compose([T.RandAugment(), T.Resize((9, 9)), T.ToTensor()]))
     assert "size of its images is not known" in str(goloader.DataLoader(early, trace=False).explain())
+
+
+class Blurred(Dataset[Any]):
+    """A class of the user's own that blurs."""
+
+    def __init__(self, root: Path, transform: Any) -> None:
+        self.files = sorted(map(str, root.glob("*/*.jpg")))
+        self.transform = transform
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.transform(Image.open(self.files[index]).convert("RGB")), index
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_without_onednn_a_blur_is_torchs(kinds: Path, own: bool) -> None:
+    """torch then adds in another order, and is asked."""
+    transform = T.Compose([T.Resize((20, 21)), T.RandomApply([T.GaussianBlur(5)]), T.ToTensor()])
+    dataset: Any = Blurred(kinds, transform) if own else ImageFolder(str(kinds), transform)
+
+    def before(epoch: int, loader: Any) -> None:
+        torch.backends.mkldnn.enabled = epoch != 1
+        if isinstance(loader, goloader.DataLoader):
+            assert loader.explain().native == (epoch != 1)
+
+    try:
+        check(Program(loader_of(dataset, batch_size=5), epochs=3, before=before), native=None)
+    finally:
+        torch.backends.mkldnn.enabled = True
