@@ -13,6 +13,7 @@ from PIL import Image
 from torch.utils import data
 from torchvision import transforms as T
 from torchvision.datasets import ImageFolder
+from torchvision.transforms import v2
 
 SIDE = 96
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -35,6 +36,28 @@ def training() -> Any:
     """What everybody trains with."""
     steps = [T.RandomResizedCrop(64), T.RandomHorizontalFlip(), T.ToTensor(), T.Normalize(MEAN, STD)]
     return T.Compose(steps)
+
+
+def augmented() -> dict[str, Any]:
+    """What others train with: whether Go runs it hangs on how torch computes in floats here."""
+    floats = v2.ToDtype(torch.float32, scale=True)
+    images = v2.ToImage(), v2.RandomResizedCrop(64)
+    blurs = [(api, api.RandomApply([api.GaussianBlur(9)])) for api in (T, v2)]
+    return {
+        **{f"blur of {api.__name__}": T.Compose([T.RandomResizedCrop(64), blur, T.ToTensor()]) for api, blur in blurs},
+        "colours of tensors": v2.Compose(
+            [
+                *images,
+                v2.ColorJitter(0.4, 0.4, 0.4, 0.1),
+                v2.RandomGrayscale(0.4),
+                v2.RandomEqualize(),
+                blurs[1][1],
+                floats,
+            ]
+        ),
+        "rotations of tensors": v2.Compose([*images, v2.RandomRotation(20), v2.RandomAffine(9, (0.2, 0.2)), floats]),
+        "policies of tensors": v2.Compose([*images, v2.TrivialAugmentWide(), v2.RandAugment(), floats]),
+    }
 
 
 def folder(root: Path) -> ImageFolder:

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 import torch
 from torch.utils import data
+from torchvision.datasets import ImageFolder
 
 import goloader
 from goloader.doors.worker.iterator import WorkerIterator
@@ -64,6 +65,13 @@ def check(dataset: Any, **arguments: Any) -> Any:
 def test_door_1_gives_torch_s_batches_where_it_is_on(root: Path, workers: int) -> None:
     loader = check(samples.folder(root), shuffle=True, num_workers=workers)
     assert loader.explain().native is (1 in DOORS), loader.explain()
+
+
+@pytest.mark.parametrize("name", samples.augmented())
+def test_other_transforms_give_torch_s_batches(root: Path, name: str) -> None:
+    dataset = ImageFolder(str(root), samples.augmented()[name])
+    loader = check(dataset, shuffle=True, num_workers=1)
+    print(f"{name}: {'Go' if loader.explain().native else 'Python'}")
 
 
 @pytest.mark.parametrize("workers", [0, 2])
