@@ -1,4 +1,4 @@
-"""Cases of against_torch.py: image folders whose colours and shapes are augmented, by a plan or recorded."""
+"""Cases of against_torch.py: image folders whose colours and shapes are augmented."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import random
 from pathlib import Path
 from typing import Any
 
+import torch
 import torchvision.transforms as T
 from PIL import Image, ImageFilter
 from torchvision.datasets import ImageFolder
+from torchvision.transforms import v2
 
 from bench import photos
 from bench.cases import case
@@ -44,18 +46,25 @@ class MocoBlur:
         return image.filter(ImageFilter.GaussianBlur(radius=random.uniform(0.1, 2.0)))
 
 
-@augmented_case("SimCLR: colours, grey, GaussianBlur(23) (recorded)", target=2.5)
+@augmented_case("SimCLR: colours, grey, GaussianBlur(23)", target=2.5)
 def simclr(scratch: Path) -> ImageFolder:
     jitter = T.RandomApply([T.ColorJitter(0.8, 0.8, 0.8, 0.2)], p=0.8)
     return folder(jitter, T.RandomGrayscale(p=0.2), T.RandomApply([T.GaussianBlur(23, (0.1, 2.0))], p=0.5))
 
 
-@augmented_case("MoCo v2: colours, grey, Pillow's blur (recorded)", target=2.5)
+@augmented_case("MoCo v2: colours, grey, Pillow's blur", target=2.5)
 def moco(scratch: Path) -> ImageFolder:
     jitter = T.RandomApply([T.ColorJitter(0.4, 0.4, 0.4, 0.1)], p=0.8)
     return folder(jitter, T.RandomGrayscale(p=0.2), T.RandomApply([MocoBlur()], p=0.5))
 
 
-@augmented_case("RandomRotation (recorded)", target=2.5)
+@augmented_case("RandomRotation", target=2.5)
 def rotated(scratch: Path) -> ImageFolder:
     return folder(T.RandomRotation(20))
+
+
+@augmented_case("v2 on tensors of bytes: TrivialAugmentWide", target=2.5)
+def trivial_augment_of_tensors(scratch: Path) -> ImageFolder:
+    before = [v2.ToImage(), v2.RandomResizedCrop(224), v2.RandomHorizontalFlip()]
+    tail = [v2.ToDtype(torch.float32, scale=True), v2.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))]
+    return ImageFolder(photos.ensure_photos(PHOTOS), v2.Compose([*before, v2.TrivialAugmentWide(), *tail]))
