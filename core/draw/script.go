@@ -380,8 +380,8 @@ func (c *scriptCompiler) drawAll(d plan.Draw) (draw func(f *Frame, dst []uint64)
 		draw      func(f *Frame, dst []uint64)
 	}{
 		plan.TorchRand:      {0, func(f *Frame, dst []uint64) { f.source.MT.RandFill(dst) }},
-		plan.TorchRandn:     {0, func(f *Frame, dst []uint64) { f.source.MT.Normals(dst, false) }},
-		plan.TorchRandnAVX2: {0, func(f *Frame, dst []uint64) { f.source.MT.Normals(dst, true) }},
+		plan.TorchRandn:     {0, func(f *Frame, dst []uint64) { f.source.MT.DrawAll(rng.Normals, dst) }},
+		plan.TorchRandnAVX2: {0, func(f *Frame, dst []uint64) { f.source.MT.DrawAll(rng.NormalsAVX2, dst) }},
 		plan.TorchOrder:     {0, func(f *Frame, dst []uint64) { f.source.MT.Permute(integers(dst)) }},
 		plan.NumPyRandom:    {2, func(f *Frame, dst []uint64) { f.source.NumPy.RandomFill(dst) }},
 		plan.NumPyOrder:     {2, func(f *Frame, dst []uint64) { f.source.NumPy.NumPyPermute(integers(dst)) }},
