@@ -173,6 +173,8 @@ func compile(t plan.Transform, r plan.RNG, channels *uint8) (transform, error) {
 		return compileShiftHSVTo(t)
 	case plan.LookupTo:
 		return compileLookupTo(t)
+	case plan.ArithmeticTo:
+		return compileArithmeticTo(t)
 	case plan.Turn:
 		return quarterTurn{}, nil
 	case plan.OpenCVGrey:

@@ -10,6 +10,7 @@ import (
 	"github.com/goloader/goloader/core/plan"
 	"github.com/goloader/goloader/core/recipe"
 	"github.com/goloader/goloader/core/rng"
+	"github.com/goloader/goloader/core/tensor"
 )
 
 // Script draws for samples of several images, in the order of a user's own code. It holds nothing that changes: any number
@@ -24,6 +25,7 @@ type Script struct {
 	images      int
 	numbers     int
 	slots       int
+	noises      int
 }
 
 // Drawn marks generators: torch's, Python's, numpy's, and the user's objects'.
@@ -31,6 +33,7 @@ type Drawn [3 + plan.GeneratorsMax]bool
 
 type give struct {
 	image, channels, tables int
+	dtype                   tensor.DType
 }
 
 // Image is one of a frame's: its steps so far, and its size after them.
@@ -48,6 +51,7 @@ type Frame struct {
 	index   int64
 	source  Source
 	slots   []rng.MT19937 // states of generators that were kept
+	noises  []*recipe.Noise
 	failed  string
 	patches []recipe.Step
 }
@@ -97,7 +101,7 @@ func (b block) run(f *Frame) error {
 // CompileScript makes a Script.
 func CompileScript(s *plan.Script, image *plan.Image, r plan.RNG) (*Script, error) {
 	starts, numbers := s.VectorStarts()
-	made := &Script{images: s.Images, numbers: numbers, slots: s.Slots}
+	made := &Script{images: s.Images, numbers: numbers, slots: s.Slots, noises: s.Noises}
 	c := scriptCompiler{script: s, starts: starts, rng: r}
 	for i, open := range s.Opens {
 		var row number
@@ -131,14 +135,15 @@ func CompileScript(s *plan.Script, image *plan.Image, r plan.RNG) (*Script, erro
 	}
 	for _, g := range s.Gives {
 		tables := len(g.Table) / max(1, g.Channels*256*g.DType.Size())
-		made.gives = append(made.gives, give{g.Image, g.Channels, tables})
+		made.gives = append(made.gives, give{g.Image, g.Channels, tables, g.DType})
 	}
 	return made, nil
 }
 
 // NewFrame makes room for a sample.
 func (s *Script) NewFrame() *Frame {
-	return &Frame{Images: make([]Image, s.images), Numbers: make([]uint64, s.numbers), slots: make([]rng.MT19937, s.slots)}
+	return &Frame{Images: make([]Image, s.images), Numbers: make([]uint64, s.numbers), slots: make([]rng.MT19937, s.slots),
+		noises: make([]*recipe.Noise, s.noises)}
 }
 
 // Rows is how many rows First writes.
@@ -172,6 +177,7 @@ func (s *Script) First(f *Frame, index int64, from Source, rows []int64) error {
 func (s *Script) Draw(f *Frame, index int64, numbers []uint64, sizes []recipe.Size, from Source) error {
 	f.index, f.source, f.failed = index, from, ""
 	copy(f.Numbers, numbers)
+	clear(f.noises)
 	for k := range f.Images {
 		f.Images[k] = Image{Steps: f.Images[k].Steps[:0]}
 	}
@@ -186,7 +192,7 @@ func (s *Script) Draw(f *Frame, index int64, numbers []uint64, sizes []recipe.Si
 		if image.Size.Width < 1 || image.Size.Height < 1 {
 			return fmt.Errorf("image %d of a sample was not made", v)
 		}
-		steps, patches := recipe.CutPatches(image.Steps)
+		steps, patches, finish := recipe.Cut(image.Steps)
 		if planes := recipe.PlanesAfter(s.planes[image.file], steps); planes != g.channels {
 			return fmt.Errorf("image %d of a sample ends with %d channels, not %d", v, planes, g.channels)
 		}
@@ -194,6 +200,9 @@ func (s *Script) Draw(f *Frame, index int64, numbers []uint64, sizes []recipe.Si
 			if int(p.Number) >= g.tables {
 				return fmt.Errorf("image %d of a sample has a patch by table %d of %d", v, p.Number, g.tables)
 			}
+		}
+		if err := checkFinish(finish, image.Size, g); err != nil {
+			return fmt.Errorf("image %d of a sample: %w", v, err)
 		}
 	}
 	return nil
@@ -256,6 +265,8 @@ func (c *scriptCompiler) instruction(each plan.Instruction) (instruction, error)
 				return otherwise.run(f)
 			}
 		}, nil
+	case plan.DrawNoise:
+		return c.noise(t)
 	case plan.Fail:
 		return func(f *Frame) error {
 			f.fail("it goes a way that is left to the user's own code")
@@ -380,8 +391,8 @@ func (c *scriptCompiler) drawAll(d plan.Draw) (draw func(f *Frame, dst []uint64)
 		draw      func(f *Frame, dst []uint64)
 	}{
 		plan.TorchRand:      {0, func(f *Frame, dst []uint64) { f.source.MT.RandFill(dst) }},
-		plan.TorchRandn:     {0, func(f *Frame, dst []uint64) { f.source.MT.Normals(dst, false) }},
-		plan.TorchRandnAVX2: {0, func(f *Frame, dst []uint64) { f.source.MT.Normals(dst, true) }},
+		plan.TorchRandn:     {0, func(f *Frame, dst []uint64) { f.source.MT.DrawAll(rng.Normals, dst) }},
+		plan.TorchRandnAVX2: {0, func(f *Frame, dst []uint64) { f.source.MT.DrawAll(rng.NormalsAVX2, dst) }},
 		plan.TorchOrder:     {0, func(f *Frame, dst []uint64) { f.source.MT.Permute(integers(dst)) }},
 		plan.NumPyRandom:    {2, func(f *Frame, dst []uint64) { f.source.NumPy.RandomFill(dst) }},
 		plan.NumPyOrder:     {2, func(f *Frame, dst []uint64) { f.source.NumPy.NumPyPermute(integers(dst)) }},
@@ -439,8 +450,9 @@ func isPatch(s recipe.Step) bool { return s.Kind == recipe.Patch }
 // putPatchesLast moves patches behind what follows them, so that they end where the pixels do that they lie on. `done` steps of
 // the image, which make it of size in, were in order before.
 func (f *Frame) putPatchesLast(image *Image, done int, in recipe.Size) error {
-	before, _ := recipe.CutPatches(image.Steps[:done])
-	rest := image.Steps[len(before):]
+	before, _, _ := recipe.Cut(image.Steps[:done])
+	_, _, finish := recipe.Cut(image.Steps)
+	rest := image.Steps[len(before) : len(image.Steps)-len(finish)]
 	if !slices.ContainsFunc(rest, isPatch) {
 		return nil
 	}
@@ -466,7 +478,8 @@ func (f *Frame) putPatchesLast(image *Image, done int, in recipe.Size) error {
 	if len(patches) > recipe.PatchesMax {
 		f.fail(fmt.Sprintf("%d rectangles of an image", len(patches)))
 	}
-	image.Steps, f.patches = append(steps, patches...), patches
+	finish = slices.Clone(finish) // `steps` may write over them
+	image.Steps, f.patches = append(append(steps, patches...), finish...), patches
 	return nil
 }
 

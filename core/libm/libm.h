@@ -30,6 +30,7 @@ static inline void *gl_libm_find(void **kept, const char *name, void *linked) {
 GL_LIBM(double, cos)
 GL_LIBM(double, exp)
 GL_LIBM(double, log)
+GL_LIBM(double, log1p)
 GL_LIBM(double, sin)
 GL_LIBM(double, tan)
 GL_LIBM(float, cosf)

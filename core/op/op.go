@@ -4,7 +4,7 @@
 //
 // How the parts go together:
 //
-//	steps, patches := recipe.CutPatches(steps)
+//	steps, patches, finish := recipe.Cut(steps)
 //	passes, size, err := op.Fuse(passes[:0], imageSize, steps) // a recipe's steps as few passes
 //	store, err := op.NewStore(channels, itemsize, tables)      // once a plan: 256 entries a channel
 //	jobs, err := op.NewJobs(16)                                // once a goroutine
@@ -13,6 +13,7 @@
 //	jobs.SetBytes(i, decoder, data, size, imageSize) // or SetRaw
 //	jobs.SetPasses(i, passes)
 //	jobs.SetPatches(i, patches)
+//	jobs.SetFinish(i, finish)
 //	jobs.SetSample(i, dst, dstSize, store)
 //	worker.Run(jobs, n, &cancel)
 //	jobs.Status(i), jobs.Why(i)
@@ -90,14 +91,42 @@ func (s Status) String() string {
 const (
 	// PatchesMax is the most patches a sample can have.
 	PatchesMax = C.GL_PATCHES_MAX
+	// TermsMax and NoisesMax are the most that the arithmetic on a sample can have.
+	TermsMax, NoisesMax = C.GL_TERMS_MAX, C.GL_NOISES_MAX
 	// PassesMax is the most passes an image can have.
 	PassesMax = C.GL_PASSES_MAX
 	// PixelsMax is the most pixels that an image can have at any time.
 	PixelsMax = C.GL_PIXELS_MAX
 )
 
-// Fails to compile where the two differ.
-var _ [PatchesMax - recipe.PatchesMax]struct{} = [recipe.PatchesMax - PatchesMax]struct{}{}
+// Where C and recipe differ, one of these is false, and the same key twice does not compile.
+var (
+	_ = map[bool]string{
+		false: "",
+		PatchesMax == recipe.PatchesMax &&
+			TermsMax == recipe.TermsMax &&
+			NoisesMax == recipe.NoisesMax &&
+			C.GL_STACK_MAX == recipe.StackMax: "limits of samples",
+	}
+	_ = map[bool]string{
+		false: "",
+		recipe.PushSample == C.GL_PUSH_SAMPLE &&
+			recipe.PushNoise == C.GL_PUSH_NOISE &&
+			recipe.Add == C.GL_ADD &&
+			recipe.Subtract == C.GL_SUBTRACT &&
+			recipe.Multiply == C.GL_MULTIPLY &&
+			recipe.Divide == C.GL_DIVIDE &&
+			recipe.AddWith == C.GL_ADD_WITH &&
+			recipe.SubtractWith == C.GL_SUBTRACT_WITH &&
+			recipe.SubtractFrom == C.GL_SUBTRACT_FROM &&
+			recipe.MultiplyWith == C.GL_MULTIPLY_WITH &&
+			recipe.DivideWith == C.GL_DIVIDE_WITH &&
+			recipe.AtLeast == C.GL_AT_LEAST &&
+			recipe.AtMost == C.GL_AT_MOST &&
+			recipe.Set == C.GL_SET &&
+			recipe.TermKinds == C.GL_TERM_KINDS: "terms",
+	}
+)
 
 // Store is look-up tables in C memory: what a pixel's byte becomes in the sample, and in its patches.
 type Store struct{ c *C.gl_store }
@@ -220,6 +249,35 @@ func (j *Jobs) SetPatches(i int, patches []recipe.Step) {
 		}
 	}
 	job.npatch = C.int32_t(len(patches))
+}
+
+// SetFinish gives job i the arithmetic that its sample ends with. More terms or noises than there may be make the job a BadJob.
+func (j *Jobs) SetFinish(i int, steps []recipe.Step) {
+	finish := &j.c[i].finish
+	finish.terms, finish.noises = 0, 0
+	for _, step := range steps {
+		first := finish.noises
+		for _, noise := range step.Finish.Noises {
+			if finish.noises < NoisesMax {
+				finish.noise[finish.noises] = *(*C.gl_noise)(noise.C())
+				finish.noise[finish.noises].pixels = 0
+				if noise.Pixels {
+					finish.noise[finish.noises].pixels = 1
+				}
+			}
+			finish.noises++
+		}
+		for _, t := range step.Finish.Terms {
+			if finish.terms < TermsMax {
+				term := C.gl_term{does: C.int32_t(t.Does), noise: C.int32_t(t.Noise) + first}
+				for c, v := range t.Values {
+					term.value[c] = C.float(v)
+				}
+				finish.term[finish.terms] = term
+			}
+			finish.terms++
+		}
+	}
 }
 
 // SetSample makes job i write its size bytes to dst: [channels, height, width] elements of the store's, contiguous, or

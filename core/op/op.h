@@ -4,11 +4,13 @@
  * finished sample goes.  Arithmetic is Pillow's, bit for bit (resample.h says how); between passes pixels are planar
  * 8-bit, 1 or 3 planes.  The last step is a table look-up, since a pixel takes one of 256 values: whatever the tail of
  * the transforms computes (ToTensor, ConvertImageDtype, Normalize ...) is one table of 256 entries a channel.  Rectangles
- * that were erased, or changed otherwise, have a table of their own. */
+ * that were erased, or changed otherwise, have a table of their own.  What no table can say, as noise, is arithmetic on the
+ * finished sample. */
 #ifndef GOLOADER_OP_H
 #define GOLOADER_OP_H
 
 #include "../decode/decoder.h"
+#include "finish.h"
 #include "passes.h"
 
 enum {
@@ -67,6 +69,7 @@ typedef struct gl_job {
     gl_pass pass[GL_PASSES_MAX];
     int32_t npatch;
     gl_patch patch[GL_PATCHES_MAX]; /* where they overlap the last counts */
+    gl_finish finish;               /* of the sample's numbers, which are float32 then and not interleaved */
     char why[GL_WHY_BYTES];         /* out: the reason for GL_REFUSED or GL_BAD_JOB */
 } gl_job;
 

@@ -38,6 +38,7 @@ struct gl_worker {
     gl_buffer strip;     /* raw pixels on their way to planes */
     gl_buffer images[2]; /* between passes, by turns */
     gl_buffer batch;     /* rows on their way into the sample */
+    gl_buffer noise;
     gl_shelf shelf, patch_shelf[GL_PATCHES_MAX];
     turn turn[GL_IMAGES_AT_ONCE];
     int64_t passes_ns; /* of this run */
@@ -62,9 +63,10 @@ gl_worker *gl_worker_open(int32_t pass_order) {
 
 /* The buffers that hold pixels. */
 #define PIXEL_BUFFERS(worker)                                                                                          \
-    {&(worker)->scratch.region, &(worker)->scratch.middle, &(worker)->scratch.maps, &(worker)->scratch.words,          \
-     &(worker)->strip,          &(worker)->images[0],      &(worker)->images[1],    &(worker)->batch}
-enum { PIXEL_BUFFER_COUNT = 8 };
+    {&(worker)->scratch.region, &(worker)->scratch.middle, &(worker)->scratch.maps,                                    \
+     &(worker)->scratch.words,  &(worker)->strip,          &(worker)->images[0],                                       \
+     &(worker)->images[1],      &(worker)->batch,          &(worker)->noise}
+enum { PIXEL_BUFFER_COUNT = 9 };
 
 void gl_worker_close(gl_worker *worker) {
     if (worker == NULL)
@@ -172,7 +174,9 @@ static const char *check_job(const gl_job *job) {
     if (job->dst == NULL ||
         job->dst_size != (size_t)image.planes * (size_t)image.width * (size_t)image.height * (size_t)store->itemsize)
         return "the sample's place has another size than the sample";
-    return NULL;
+    if (job->finish.terms > 0 && (store->itemsize != sizeof(float) || store->interleaved))
+        return "arithmetic on a sample that is not planes of float32";
+    return gl_finish_check(&job->finish, job->dst_size / (size_t)store->itemsize);
 }
 
 /* ---- running */
@@ -195,7 +199,7 @@ static int aim(const turn *t, gl_target *target) {
         target->sample = job->dst;
         target->numbers = (const float *)job->store->table + 256 * job->store->channels;
         target->batch = worker->batch.data;
-        target->stream = job->dst_size >= GL_STREAM_BYTES;
+        target->stream = job->dst_size >= GL_STREAM_BYTES && job->finish.terms == 0;
         return 0;
     }
     gl_buffer *const buffer = &worker->images[t->pass % 2];
@@ -363,6 +367,11 @@ static void end_turn(turn *t, int status) {
     if (t->stage.target.stream)
         __builtin_ia32_sfence(); /* streamed stores become visible before whatever says that the sample is there */
 #endif
+    if (status == GL_DECODED && job->finish.terms > 0) {
+        const size_t pixels = (size_t)t->shape.width * (size_t)t->shape.height;
+        if (gl_finish_run(&job->finish, &t->worker->noise, job->dst, t->shape.planes, pixels) != 0)
+            status = GL_NO_MEMORY;
+    }
     job->status = status;
     t->job = NULL;
 }

@@ -48,7 +48,7 @@ func (l *Loader) familyAt(samples []sample, steps []recipe.Step) family {
 
 // begin finds the steps that all have in common.
 func (f *family) begin(steps []recipe.Step) {
-	f.steps, _ = recipe.CutPatches(f.of[0].stepsOf(steps))
+	f.steps, _, _ = recipe.Cut(f.of[0].stepsOf(steps))
 	for k := range f.of[1:] {
 		f.steps = f.steps[:alike(f.steps, f.of[1+k].stepsOf(steps))]
 	}

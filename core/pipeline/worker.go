@@ -198,7 +198,7 @@ func (w *worker) setJob(s *sample, file []byte, steps []recipe.Step) error {
 		}
 		steps, in = steps[s.done:], s.held
 	}
-	steps, patches := recipe.CutPatches(steps)
+	steps, patches, finish := recipe.Cut(steps)
 	passes, out, err := op.Fuse(w.fuse[:0], in, steps)
 	if err != nil {
 		return err
@@ -210,6 +210,7 @@ func (w *worker) setJob(s *sample, file []byte, steps []recipe.Step) error {
 	w.fuse = passes
 	w.jobs.SetPasses(k, passes)
 	w.jobs.SetPatches(k, patches)
+	w.jobs.SetFinish(k, finish)
 	if isHeld {
 		w.jobs.SetSeek(k, nil, 0, 0)
 		layout := op.Planar

@@ -13,6 +13,7 @@ const (
 	registersMax = 1 << 12
 	tablesMax    = 1 << 8
 	slotsMax     = 1 << 4
+	noisesMax    = 1 << 6
 	vectorsMax   = 1 << 20 // numbers of all vectors
 )
 
@@ -46,6 +47,7 @@ func script(n node, p Part, from Source) *Script {
 	}
 	s.Generators = int(f.get("generators").int(0, GeneratorsMax))
 	s.Slots = int(f.get("slots").int(0, slotsMax))
+	s.Noises = int(f.get("noises").int(0, noisesMax))
 	s.Apart = f.get("apart").bool()
 	opens := f.get("opens")
 	for _, n := range opens.list() {
@@ -240,6 +242,11 @@ func (p scriptParser) instruction(n node) (made Instruction) {
 		made = Save{generator(f), p.slot(f)}
 	case "restore":
 		made = Restore{generator(f), p.slot(f)}
+	case "noise":
+		// The name is in a list, as that of any draw is.
+		kind := f.get("draw").listOf(1)[0]
+		made = DrawNoise{Noise: p.noise(f.get("noise")), Kind: oneOf(kind, TorchRand, TorchRandn, TorchRandnAVX2, TorchRandnPairs),
+			Channels: channels(f.get("channels")), Width: p.int(f, "width"), Height: p.int(f, "height"), Pixels: f.get("pixels").bool()}
 	case "fail":
 		made = Fail{}
 	default:
@@ -252,6 +259,8 @@ func (p scriptParser) instruction(n node) (made Instruction) {
 func generator(f *fields) Generator {
 	return oneOf(f.get("generator"), TorchGenerator, PythonGenerator, NumPyGenerator)
 }
+
+func (p scriptParser) noise(n node) int { return int(n.int(0, int64(p.script.Noises)-1)) }
 
 func (p scriptParser) slot(f *fields) int { return int(f.get("slot").int(0, int64(p.script.Slots)-1)) }
 
@@ -314,6 +323,12 @@ func (p scriptParser) transform(n node, channels int) (t Transform) {
 			table.fail("%d numbers for %d channels", len(made.Table), channels)
 		}
 		t = made
+	case ArithmeticTo{}.Op():
+		var made ArithmeticTo
+		for _, n := range f.get("terms").list() {
+			made.Terms = append(made.Terms, p.term(n, channels))
+		}
+		t = made
 	case Turn{}.Op():
 		t = Turn{}
 	case ReverseChannels{}.Op():
@@ -326,6 +341,30 @@ func (p scriptParser) transform(n node, channels int) (t Transform) {
 		return transform(n, channels)
 	}
 	f.done()
+	return t
+}
+
+// term is a list: what it does, and its noise or its numbers.
+func (p scriptParser) term(n node, channels int) Term {
+	items := n.list()
+	if len(items) == 0 {
+		n.fail("a term of nothing")
+	}
+	t := Term{Does: oneOf(items[0], PushSample, PushNoise, AddTwo, SubtractTwo, MultiplyTwo, DivideTwo, AddWith, SubtractWith,
+		SubtractFrom, MultiplyWith, DivideWith, AtLeast, AtMost, SetSample)}
+	switch t.Does {
+	case PushNoise:
+		t.Noise = p.noise(n.listOf(2)[1])
+	case AddWith, SubtractWith, SubtractFrom, MultiplyWith, DivideWith, AtLeast, AtMost:
+		for _, n := range items[1:] {
+			t.Values = append(t.Values, p.expr(n))
+		}
+		if k := len(t.Values); k != 1 && k != channels {
+			n.fail("%d numbers for %d channels", k, channels)
+		}
+	default:
+		n.listOf(1)
+	}
 	return t
 }
 

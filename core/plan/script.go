@@ -30,6 +30,7 @@ type Script struct {
 	// Generators are how many of the user's own objects are drawn from, beside a worker's three: each a random.Random.
 	Generators int
 	Slots      int // for states of generators
+	Noises     int // registers
 }
 
 // Seeds says whether it puts generators into states: how many words were drawn does not say then where they stand.
@@ -201,6 +202,15 @@ type Repeat struct {
 	Until Expr
 }
 
+// DrawNoise draws as many numbers as an image of some size has, which are made where the image is.
+type DrawNoise struct {
+	Noise         int // register
+	Kind          DrawKind
+	Channels      int
+	Width, Height Expr
+	Pixels        bool // they follow each other pixel by pixel, else plane by plane
+}
+
 // Fail leaves the sample to the user's own code.
 type Fail struct{}
 
@@ -214,15 +224,16 @@ const (
 	NumPyGenerator  Generator = "numpy"
 )
 
-func (Let) instruction()     {}
-func (Fill) instruction()    {}
-func (Apply) instruction()   {}
-func (If) instruction()      {}
-func (Seed) instruction()    {}
-func (Save) instruction()    {}
-func (Restore) instruction() {}
-func (Repeat) instruction()  {}
-func (Fail) instruction()    {}
+func (Let) instruction()       {}
+func (Fill) instruction()      {}
+func (Apply) instruction()     {}
+func (If) instruction()        {}
+func (Seed) instruction()      {}
+func (Save) instruction()      {}
+func (Restore) instruction()   {}
+func (Repeat) instruction()    {}
+func (DrawNoise) instruction() {}
+func (Fail) instruction()      {}
 
 // Expr is a number: one of the types below.
 type Expr interface{ Type() Type }
@@ -327,6 +338,8 @@ const (
 	// torch.randn(n), of a Fill of RandnMin numbers and more, by torch's kernels for AVX2, and without them.
 	TorchRandnAVX2 DrawKind = "torch.randn.avx2"
 	TorchRandn     DrawKind = "torch.randn"
+	// The same of a DrawNoise whose memory is not contiguous.
+	TorchRandnPairs DrawKind = "torch.randn.pairs"
 
 	// All places of a Fill, each once: numpy.random.permutation(n), numpy.random.shuffle, torch.randperm(n).
 	NumPyOrder DrawKind = "numpy.permutation"
@@ -474,6 +487,37 @@ type ShiftHSVTo struct{ Hue, Saturation, Value Expr }
 // LookupTo replaces each byte as a table of 256 numbers says, or one for each of 3 channels.
 type LookupTo struct{ Table []Expr }
 
+// ArithmeticTo is arithmetic on a finished image's numbers, which are float32 (core/recipe.Finish). Nothing but more of it may follow.
+type ArithmeticTo struct{ Terms []Term }
+
+// Term is a step of it.
+type Term struct {
+	Does   TermName
+	Noise  int    // register, of PushNoise
+	Values []Expr // of those with a number: one, or one for each channel
+}
+
+// TermName is what a Term does.
+type TermName string
+
+// The terms, those of recipe.TermKind.
+const (
+	PushSample   TermName = "sample"
+	PushNoise    TermName = "noise"
+	AddTwo       TermName = "+"
+	SubtractTwo  TermName = "-"
+	MultiplyTwo  TermName = "*"
+	DivideTwo    TermName = "/"
+	AddWith      TermName = "+ number"
+	SubtractWith TermName = "- number"
+	SubtractFrom TermName = "number -"
+	MultiplyWith TermName = "* number"
+	DivideWith   TermName = "/ number"
+	AtLeast      TermName = "at least"
+	AtMost       TermName = "at most"
+	SetSample    TermName = "set"
+)
+
 // Turn is a quarter turn, counter-clockwise.
 type Turn struct{}
 
@@ -527,6 +571,9 @@ func (ShiftHSVTo) Op() string { return "shift_hsv_to" }
 
 // Op implements Transform.
 func (LookupTo) Op() string { return "lookup_to" }
+
+// Op implements Transform.
+func (ArithmeticTo) Op() string { return "arithmetic_to" }
 
 // Op implements Transform.
 func (Turn) Op() string { return "turn" }

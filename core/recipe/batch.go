@@ -222,7 +222,7 @@ func (b *Batch) check() error {
 			return fmt.Errorf("%w: image %d: no source %d, field %d or steps %d to %d",
 				ErrWire, i, m.Source, m.Field, m.First, m.First+m.Count)
 		}
-		steps, patches := CutPatches(b.StepsOf(i))
+		steps, patches, _ := Cut(b.StepsOf(i))
 		for _, s := range steps {
 			if f := b.Fields[m.Field]; s.Kind == Zoom && f.DType != tensor.Float32 && f.DType != tensor.Float64 {
 				return fmt.Errorf("%w: image %d becomes numbers, field %d is %v", ErrWire, i, m.Field, f.DType)

@@ -43,6 +43,8 @@ const (
 
 	TorchAffine      // torchvision's affine of a uint8 tensor by Matrix, with Filter; Outside says what is there
 	TorchPerspective // the same with a perspective Matrix
+
+	Arithmetic // of a finished sample's numbers: Finish
 )
 
 // kind is what a kind of step is, but for its pixels: those are core/op's (fuse.go).
@@ -90,6 +92,8 @@ var kinds = [...]kind{
 
 	TorchAffine:      {bytes: 6*8 + 4, read: readGrid, write: writeGrid, check: checkGrid},
 	TorchPerspective: {bytes: 8*8 + 4, read: readGrid, write: writeGrid, check: checkGrid},
+
+	Arithmetic: {check: checkFinish},
 }
 
 // Kinds is how many kinds there are.
@@ -134,6 +138,8 @@ type Step struct {
 
 	Scale  float64                // Zoom: 0 to 1
 	Smooth *[2][SmoothMax]float64 // Zoom: weights across and down, the middle one first, then those to either side; 0 to 1
+
+	Finish *Finish // Arithmetic; it has no wire form
 }
 
 // Limits of core/op's: of a BoxBlur, and of the weights of a Convolve each way.
@@ -175,13 +181,21 @@ func PlanesAfter(planes int, steps []Step) int {
 // PatchesMax is the most patches that a sample can have: core/op's.
 const PatchesMax = 8
 
-// CutPatches splits steps before the patches that they end with: these are laid on a finished sample.
-func CutPatches(steps []Step) (before, patches []Step) {
+// Cut splits steps before the patches that they end with, which are laid on a finished sample, and before the arithmetic on
+// that.
+func Cut(steps []Step) (before, patches, finish []Step) {
+	end := lastOf(steps, Arithmetic)
+	n := lastOf(steps[:end], Patch)
+	return steps[:n], steps[n:end], steps[end:]
+}
+
+// lastOf is where those of a kind begin that steps end with.
+func lastOf(steps []Step, kind Kind) int {
 	n := len(steps)
-	for n > 0 && steps[n-1].Kind == Patch {
+	for n > 0 && steps[n-1].Kind == kind {
 		n--
 	}
-	return steps[:n], steps[n:]
+	return n
 }
 
 func resized(s Step, _ Size) Size { return Size{s.Width, s.Height} }

@@ -2,12 +2,14 @@
 // state that goes to torch and back without a trace.
 package rng
 
+/*
+#include "twister.h"
+*/
+import "C"
+
 import "math"
 
-const (
-	words  = 624 // of state
-	offset = 397 // MT19937's m
-)
+const words = C.GL_TWISTER_WORDS // of state
 
 // torch draws two words for a range from here on, to keep the skew of the remainder small
 // (ATen/core/DistributionsHelper.h, uniform_int_from_to_distribution).
@@ -91,7 +93,7 @@ func (m *MT19937) Drawn() int64 {
 	return m.refills*words + int64(m.first-m.left)
 }
 
-// Discard draws n words for nobody, at the price of the refills alone (about 1 ns a word).
+// Discard draws n words for nobody, at the price of the refills alone.
 func (m *MT19937) Discard(n int64) {
 	for n > 0 {
 		if m.left <= 1 {
@@ -200,22 +202,9 @@ const multinomialNear = 0x1p-20
 
 // refill makes the next 624 words.
 func (m *MT19937) refill() {
-	s := &m.state
-	i := 0
-	for ; i < words-offset; i++ {
-		s[i] = s[i+offset] ^ twist(s[i], s[i+1])
-	}
-	for ; i < words-1; i++ {
-		s[i] = s[i+offset-words] ^ twist(s[i], s[i+1])
-	}
-	s[i] = s[i+offset-words] ^ twist(s[i], s[0])
+	C.gl_twister_refill((*C.uint32_t)(&m.state[0]))
 	m.left, m.next = words, 0
 	m.refills++
-}
-
-func twist(u, v uint32) uint32 {
-	y := u&0x80000000 | v&0x7fffffff
-	return y>>1 ^ -(v&1)&0x9908b0df
 }
 
 // fma32 is x*y + z rounded once. The product is exact in float64; where the sum is not, rounding it to odd keeps the

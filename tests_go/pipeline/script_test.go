@@ -35,7 +35,7 @@ func scripted(t *testing.T, samples, files int, apart, seeds bool) *plan.Plan {
 	}
 	p, err := plan.Parse(fmt.Appendf(nil, `{"version": 1, "source": {"kind": "script"}, "output": null, "parts": [{"count": %d, "script": {
 		"files": [%d], "images": 1, "numbers": ["int", "float", "float", "float", "int"], "vectors": [], "tables": [], "generators": 2,
-		"slots": 1, "apart": %v,
+		"slots": 1, "noises": 0, "apart": %v,
 		"opens": [{"list": 0, "row": ["number", 0], "mode": "RGB", "plain": false, "reader": ""}],
 		"first": [{"do": "let", "number": 0, "value": ["numpy.randint", %d]}],
 		"body": [{"do": "let", "number": 1, "value": ["torch.rand"]}, {"do": "let", "number": 2, "value": ["python.random"]},
@@ -176,7 +176,7 @@ func TestScriptsLeaveImagesThatTheCodeTakesOtherwise(t *testing.T) {
 		{name: "c", file: append(pngOf(s, with), "eXIf"...), size: s, rgb: with},
 	}
 	p, err := plan.Parse(fmt.Appendf(nil, `{"version": 1, "source": {"kind": "script"}, "output": null, "parts": [{"count": 3, "script": {
-		"files": [3], "images": 1, "numbers": [], "vectors": [], "tables": [], "generators": 2, "slots": 0, "apart": false, "first": [], "body": [],
+		"files": [3], "images": 1, "numbers": [], "vectors": [], "tables": [], "generators": 2, "slots": 0, "noises": 0, "apart": false, "first": [], "body": [],
 		"opens": [{"list": 0, "row": ["index"], "mode": "RGB", "plain": false, "reader": "opencv"}],
 		"gives": [{"image": 0, "file": 0, "output": {"dtype": "uint8", "channels": 3}, "table": "%s", "looks": "%s"}], "columns": []}}],
 		"rng": {"fma": true, "correctly_rounded_exp": false}, "seek_index": null,

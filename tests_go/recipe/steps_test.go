@@ -75,6 +75,9 @@ func TestStepsThatAreWrittenAreRead(t *testing.T) {
 	var steps []recipe.Step
 	for range 20 {
 		for kind := range recipe.Kinds {
+			if recipe.Kind(kind) == recipe.Arithmetic {
+				continue
+			}
 			steps = append(steps, anyStep(r, recipe.Kind(kind)))
 			wire = recipe.AppendStep(wire, steps[len(steps)-1])
 		}
@@ -82,4 +85,26 @@ func TestStepsThatAreWrittenAreRead(t *testing.T) {
 	read, err := recipe.ReadSteps(wire)
 	require.NoError(t, err)
 	require.Equal(t, steps, read)
+}
+
+func TestArithmeticHasNoWireForm(t *testing.T) {
+	_, err := recipe.ReadSteps(recipe.AppendStep(nil, recipe.Step{Kind: recipe.Arithmetic}))
+	require.ErrorIs(t, err, recipe.ErrWire)
+}
+
+func TestCutSplitsStepsBeforeWhatIsDoneToAFinishedSample(t *testing.T) {
+	kinds := func(steps []recipe.Step) (made []recipe.Kind) {
+		for _, s := range steps {
+			made = append(made, s.Kind)
+		}
+		return made
+	}
+	steps := []recipe.Step{{Kind: recipe.Crop}, {Kind: recipe.Patch}, {Kind: recipe.Resize}, {Kind: recipe.Patch}, {Kind: recipe.Arithmetic}}
+	before, patches, finish := recipe.Cut(steps)
+	require.Equal(t, []recipe.Kind{recipe.Crop, recipe.Patch, recipe.Resize}, kinds(before))
+	require.Equal(t, []recipe.Kind{recipe.Patch}, kinds(patches))
+	require.Equal(t, []recipe.Kind{recipe.Arithmetic}, kinds(finish))
+	before, patches, finish = recipe.Cut(steps[:1])
+	require.Len(t, before, 1)
+	require.Empty(t, append(patches, finish...))
 }

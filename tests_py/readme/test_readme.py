@@ -784,6 +784,14 @@ TRANSFORMS: Table = [
         ),
     ),
     (
+        "noise, v2",
+        "`GaussianNoise` of float32 tensors, after PIL images were cropped and resized; `Normalize` may follow",
+        lambda root: (
+            image_folder(root, v2.Compose([v2.Resize((8, 8)), *steps, v2.GaussianNoise(), v2.Normalize([0.5], [0.5])]))
+            for steps in ([v1.ToTensor()], [v2.ToImage(), v2.ToDtype(torch.float32, scale=True)])
+        ),
+    ),
+    (
         "blurs",
         "`GaussianBlur`, v1 and v2, with up to 31 x 31 weights, if an earlier step fixes the size; Pillow's "
         "`ImageFilter.GaussianBlur`, `BoxBlur`, `Kernel`, `SHARPEN`, ... and `MedianFilter`, `MinFilter` and "

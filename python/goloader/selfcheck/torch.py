@@ -76,6 +76,14 @@ def _randn() -> str | None:
     return {2918744981: "avx2", 3840819954: "plain"}.get(digest(each.numpy() for each in made))
 
 
+def _strided() -> Iterator[Any]:
+    """What is drawn for a tensor whose channels are last in memory, of an even count."""
+    generator = _seeded()
+    for draw in ("normal_", "uniform_", "normal_"):
+        made = torch.empty(6, 9, 3, dtype=torch.float32, device="cpu").permute(2, 0, 1)
+        yield getattr(made, draw)(generator=generator).permute(1, 2, 0)
+
+
 def _uniform() -> bool | None:
     """Whether uniform_ rounds once, not twice."""
     generator = _seeded()
@@ -112,6 +120,18 @@ def _fuses() -> bool | None:
                 if not np.array_equal(got, want[::step][:length])
             }
     return None if len(found) != 1 else not found.pop()
+
+
+def _elementwise() -> bool:
+    """Whether each function of a float32 tensor and another, or a number, is rounded once, by itself."""
+    a, b = numbers(41, 25).astype(np.float32), numbers(41, 25)[::-1].astype(np.float32)
+    c, d = np.float32(0.3), np.float32(-1.7)
+    one, other = torch.from_numpy(a.copy()), torch.from_numpy(b.copy())
+    made = [one + other, one - other, one * other, one / other, one + 0.3, one - 0.3, 0.3 - one, one * 0.3, one / -1.7]
+    want = [a + b, a - b, a * b, a / b, a + c, a - c, c - a, a * c, a / d]
+    made += torch.clamp(one, 0.2, 0.7), one.clamp(max=0.5)
+    want += np.minimum(np.maximum(a, np.float32(0.2)), np.float32(0.7)), np.minimum(a, np.float32(0.5))
+    return all(np.array_equal(each.numpy(), other) for each, other in zip(made, want, strict=True))
 
 
 def _sums() -> Iterator[Any]:
@@ -262,8 +282,10 @@ BEHAVIOURS = {
     "torch.randperm": golden(_MODULE, "randperm", _permutations, 1378374720),
     "torch.multinomial": golden(_MODULE, "multinomial", _multinomial, 3490800335),
     "torch.randn": Behaviour(_MODULE, "randn", _randn, ("avx2", "plain")),
+    "torch.strided": golden(_MODULE, "rand and randn in other orders", _strided, 116442222),
     "torch.uniform": Behaviour(_MODULE, "uniform_", _uniform, (True, False)),
     "torch.add": Behaviour(_MODULE, "sum with a multiple", _fuses, (True, False)),
+    "torch.elementwise": Behaviour(_MODULE, "arithmetic of tensors", _elementwise),
     "torch.sum": golden(_MODULE, "sum of floats", _sums, 2544559268),
     "torch.deviation": Behaviour(_MODULE, "standard deviation", _deviation, (False, True)),
     "torch.resize.nearest": Behaviour(_MODULE, "nearest neighbour", _nearest),

@@ -194,6 +194,35 @@ def _class(api: str, name: str, known: int) -> Behaviour:
 
 # ---- tensors
 
+
+def _noisy() -> bool:
+    """Whether GaussianNoise of float32 draws once, and what it does with that."""
+    from torch.overrides import TorchFunctionMode
+
+    module = sys.modules[_MODULES["v2"]]
+    image = torch.linspace(0, 1, 3 * 8 * 6, dtype=torch.float32, device="cpu").view(3, 8, 6)
+    noise = image.flip(0, 2) * 3 - 1
+    drawn = []
+
+    class Given(TorchFunctionMode):
+        def __torch_function__(
+            self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+        ) -> Any:
+            if func is torch.randn_like and args[0] is image and not kwargs:
+                drawn.append(func)
+                return noise
+            return func(*args, **kwargs or {})
+
+    tried = ((0.0, 0.1, True), (0.25, 0.5, True), (-1, 2, False))
+    for mean, sigma, clip in tried:
+        with Given():
+            made = module.GaussianNoise(mean, sigma, clip)(image)
+        want = image + (mean + noise * sigma)
+        if not torch.equal(made, want.clamp(0, 1) if clip else want):
+            return False
+    return len(drawn) == len(tried)
+
+
 # (width, height) before and after.
 _RESIZES = (((31, 23), (17, 19)), ((9, 7), (30, 22)), ((40, 11), (12, 40)))
 
@@ -355,6 +384,7 @@ BEHAVIOURS = {
         for api, known in zip(_MODULES, digests, strict=True)
         if known is not None
     },
+    "torchvision.v2.GaussianNoise": Behaviour(_V2, "v2 GaussianNoise", _noisy),
     "torchvision.resize.bilinear": golden(
         _V2, "bilinear resize of uint8 tensors", partial(_resized, "bilinear"), 2608211929
     ),

@@ -277,6 +277,14 @@ def call_with_names(machine: Machine, instruction: Instruction) -> None:
     machine.call(instruction.argval)
 
 
+def _is_shape(of: Any) -> bool:
+    """Whether it may be the shape of an array or a tensor."""
+    match of:
+        case Attribute(name="shape") | Call(function=Attribute(name="size"), arguments=(), options=()):
+            return True
+    return False
+
+
 def call_with_unpacked(machine: Machine, instruction: Instruction) -> None:
     """function(*argument, **options), where the number of values is known, or the argument is as long as there are
     samples."""
@@ -284,7 +292,7 @@ def call_with_unpacked(machine: Machine, instruction: Instruction) -> None:
     function, argument = machine.pop(2)
     if machine.reader.draws is not None and (not isinstance(argument, Display) or argument.spread):
         plain = isinstance(options, Mapping) and not options.names
-        shaped = plain and isinstance(argument, Attribute) and argument.name == "shape"
+        shaped = plain and _is_shape(argument)
         try:
             argument = Display(tuple, machine.reader.items(argument))
         except UnreadableError:

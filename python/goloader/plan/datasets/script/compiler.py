@@ -67,12 +67,12 @@ from ..own.columns import Columns
 from ..own.sources import check_settled
 from .code import ScriptCode
 from .giving import Given, reversed_of, spread_of, structure_of, table_of
-from .images import arrays, convolutions, patches
+from .images import arrays, convolutions, noise, patches
 from .images.changing import change_all, change_either, held_of, store, taken_back
 from .images.looking import looked, looks_of
 from .images.making import picture_of
 from .images.memory import Memory
-from .images.picture import Picture, tail_of_both
+from .images.picture import TENSORS, Picture, tail_of_both
 from .images.pil import METHODS
 from .images.stack import Stack
 from .instructions import flat, generators_of, registers_in, split
@@ -92,6 +92,10 @@ _LOOKED_FOR_MAX = 256
 
 # What makes numbers of numbers that are the same for all samples.
 _OF_CONSTANTS = (np.array, np.asarray, np.float32, np.float64)
+
+
+# What images are.
+_IMAGES = (Closed, Entered, Either, Call, Binary, Item, Part, Drawn)
 
 
 class Compiler:
@@ -123,6 +127,9 @@ class Compiler:
         self.drawn: dict[int, Number | Vector | Expression] = {}
         # States of generators that were kept, by the numbers of what asked for them: whose, where, and in which block.
         self.states: dict[int, tuple[str, int, list[Any]]] = {}
+        # By the numbers of what was drawn: tensors as large as images, of which there are so many.
+        self.noise: dict[int, Picture] = {}
+        self.noises = 0
         # Of what was drawn of a list of things: the places.
         self.places: dict[int, list[Number]] = {}
         self.branches: dict[int, tuple[list[Any], list[Any]] | bool] = {}
@@ -372,11 +379,11 @@ class Compiler:
                 if form == "pil":
                     return name in METHODS or name in ("size", "width", "height", "mode", "load")
                 asked = name in ("shape", "ndim", "dtype", *arrays.ASKING) or (
-                    form == "tensor" and name in ("size", "dim", "ndimension")
+                    form in TENSORS and name in ("size", "dim", "ndimension", *noise.METHODS)
                 )
                 return asked or (form, name) in arrays.METHODS
             case Call(function=Attribute(owner=owner, name="size"), arguments=(), options=()) if (
-                self.form(owner) == "tensor"
+                self.form(owner) in TENSORS
             ):
                 return True
             case Item(owner=Attribute(owner=owner, name="shape"), key=Display()) if self.form(owner) is not None:
@@ -724,7 +731,7 @@ class Compiler:
 
     def form(self, of: Expression) -> str | None:
         """The form of an image; None for what is none."""
-        picture = self.picture(of) if isinstance(of, Closed | Entered | Either | Call | Binary | Item | Part) else None
+        picture = self.picture(of) if isinstance(of, _IMAGES) else None
         return None if picture is None else picture.form
 
     # Arrays that are changed in place
@@ -754,6 +761,8 @@ class Compiler:
         """What steps make of an image."""
         if not all(map(patches.moves, steps)):
             picture = picture.whole()
+        if picture.form == "finished" and any(each["op"] != "arithmetic_to" for each in steps):
+            raise UnreadableError("moves pixels of a tensor with noise")
         if picture.passes + passes > PASSES_MAX:
             raise UnreadableError(f"goes over an image more than {PASSES_MAX} times")
         self.needs.update(dict.fromkeys(needs))
@@ -769,9 +778,10 @@ class Compiler:
                 "transforms": list(steps),
             }
         )
+        moved = picture.form != "pil" and any(noise.moves(picture.form, each) for each in steps)
         mode = picture.mode if channels in (None, picture.channels) else "RGB" if channels == 3 else "L"
         return replace(picture, register=made, size=size, known=None, mode=mode, passes=picture.passes + passes,
-                       bare=None, last=None, resize=None)  # fmt: skip
+                       bare=None, last=None, resize=None, moved=picture.moved or moved)  # fmt: skip
 
     def transform(self, picture: Picture, step: T.Geometry) -> Picture:
         """What one of goloader's transforms makes of an image."""
@@ -786,6 +796,7 @@ class Compiler:
 
     def one_of(self, of: Expression | str, sides: tuple[list[Any], list[Any]], one: Picture, other: Picture) -> Picture:
         """An image that is one of two, by which way of a branch was gone; `of` is the expression, or its name."""
+        one, other = noise.alike(one, other)
         kinds = [(each.file, each.mode, each.form, each.summed, each.resized) for each in (one, other)]
         few, many = sorted((one.patched, other.patched), key=len)
         tail = tail_of_both(one, other) if kinds[0] == kinds[1] and many[: len(few)] == few else None
@@ -795,12 +806,12 @@ class Compiler:
         self._images += 1
         for side, each in zip(sides, (one, other), strict=True):
             side.append({"do": "apply", "from": each.register, "to": self._images - 1,
-                         "channels": each.channels, "transforms": []})  # fmt: skip
+                         "channels": each.channels, "transforms": noise.step(each)})  # fmt: skip
         size = one.size if one.size == other.size else None
         known = one.known if one.known == other.known else None
         return replace(
             one, register=self._images - 1, size=size, known=known, passes=max(one.passes, other.passes), patched=many,
-            bare=None, last=None, tail=tail,
+            bare=None, last=None, tail=tail, terms=(), moved=one.moved or other.moved,
         )  # fmt: skip
 
     # Values
@@ -879,6 +890,7 @@ class Compiler:
             "files": list(counts),
             "generators": len(self.objects),
             "slots": len(self.states),
+            "noises": self.noises,
             "apart": False,
             "images": self._images,
             "numbers": self._registers,

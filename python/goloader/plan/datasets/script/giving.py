@@ -30,6 +30,7 @@ from ..own import vectors
 from ..own.code import ERRORS
 from ..own.columns import Columns
 from .apart import MadeApart, is_new, made_apart
+from .images import noise
 from .images.making import stacked_images
 from .images.picture import Applied, Picture
 from .images.stack import Stack
@@ -114,6 +115,8 @@ def _give_image(c: Compiler, picture: Picture, given: Expression) -> int:
         if not (held.of and held.writable and held.forward):
             raise UnreadableError("gives an array that goes backwards, or may not be written to", given)
         picture, c.gives_arrays = picture.then(Applied(torch.as_tensor), "tensor"), True
+    elif picture.form == "finished":
+        picture = noise.done(c, picture)
     elif picture.form not in ("tensor", "resized"):
         raise UnreadableError("gives images that are no tensors", given)
     c.pictures.append(c.use(picture))

@@ -30,7 +30,7 @@ from ...reads.readers import array_reader
 from .. import apart
 from . import arrays, patches
 from .memory import UNWRITABLE, Held, together
-from .picture import Changed, Picture
+from .picture import TENSORS, Changed, Picture
 from .pil import is_in_place
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ def held_of(c: Compiler, of: Expression) -> Held:
     if isinstance(of, Item) and isinstance(of.owner, Call) and id(of.owner) in c.augmented:
         given = dict(of.owner.options)[c.constant(of.key)]  # itself, or a copy
         return c.memory.of(given)._replace(compact=False, forward=True)
+    if c.form(of) == "finished" and not _is_in_place(of):
+        return c.memory.new()
     operands = _operands(c, of)
     held = [c.memory.of(each) for each in operands if c.form(each) != "pil"]
     compact = all(each.compact for each in held)
@@ -90,6 +92,16 @@ def held_of(c: Compiler, of: Expression) -> Held:
             if any(called is each for each in (np.flip, np.fliplr, np.flipud, np.rot90)):
                 return together(held)._replace(compact=False, forward=False)
     return together(held)._replace(compact=False) if held else UNWRITABLE
+
+
+def _is_in_place(of: Expression) -> bool:
+    """Whether it gives what it changes."""
+    match of:
+        case Binary(operator=name):
+            return name.endswith("=")
+        case Call(function=Attribute(name=name)):
+            return name.endswith("_")
+    return False
 
 
 # What makes arrays and tensors that share no memory with what they are made of.
@@ -178,7 +190,7 @@ def change(c: Compiler, array: Expression, made: Picture, by: Expression | None 
     array = c.itself(array)
     if by is not None:
         c.given_back[id(by)] = array
-    if made.form not in ("array", "tensor"):
+    if made.form not in ("array", *TENSORS):
         raise UnreadableError(f"changes {array}", array)
     c.memory.change(array)
     _set(c, array, made)

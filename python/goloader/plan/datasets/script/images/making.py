@@ -18,6 +18,7 @@ from ....bytecode import (
     Closed,
     Constant,
     Display,
+    Drawn,
     Either,
     Entered,
     Expression,
@@ -29,10 +30,10 @@ from ....trust.look import is_a
 from ...reads.images import converts_arrays, is_row, makes_image, opens, reads_by_opencv, warns_of
 from ...reads.readers import array_reader, tensor_reader
 from ..opening import as_array, of_array, open_file, read_as_array, read_as_tensor, read_by_opencv
-from . import arrays, convolutions
+from . import arrays, convolutions, noise
 from .albumentations import composed, is_compose
 from .changing import change
-from .picture import Applied, InPlace, Picture
+from .picture import TENSORS, Applied, InPlace, Picture
 from .pil import ENHANCEMENTS, METHODS, bind, enhanced, function_row, is_in_place, known_transform
 from .stack import Stack
 
@@ -55,7 +56,9 @@ def picture_of(c: Compiler, of: Expression) -> Picture | None:
         case Call():
             return _picture_of_call(c, of)
         case Binary():
-            return _arithmetic(c, of)
+            return noise.arithmetic(c, of) or _arithmetic(c, of)
+        case Drawn(number=number):
+            return c.noise.get(number)
         case Item(owner=owner, key=Constant(value=str(name))) if id(owner) in c.augmented:
             return c.augmented[id(owner)][1].get(name)
         case Part(
@@ -105,13 +108,15 @@ def _picture_of_call(c: Compiler, call: Call) -> Picture | None:
     if isinstance(function, Attribute) and (owner := c.picture(function.owner)) is not None:
         if function.name == "load" or (function.name in arrays.ASKING and not arguments and not call.options):
             return None
-        if function.name in ("size", "dim", "ndimension") and owner.form == "tensor":
+        if function.name in ("size", "dim", "ndimension") and owner.form in TENSORS:
             return None
         if owner.form == "pil" and function.name in METHODS:
             names, row = METHODS[function.name]
             c.calls[sys.modules["PIL.Image"].Image, function.name] = None
             c.names.append(function.name)
             return row(c, owner, bind(call, names))
+        if (made := noise.method(c, owner, call)) is not None:
+            return made
         method = arrays.METHODS.get((owner.form, function.name))
         if method is not None:
             made = method(c, owner, call)
@@ -160,6 +165,9 @@ def _picture_of_call(c: Compiler, call: Call) -> Picture | None:
         return None
     if called is np.where and len(arguments) == 3 and not call.options:
         return joined(c, np.where, arguments)
+    is_function = is_a(called, FunctionType, BuiltinFunctionType, type)
+    if is_function and (made := noise.called(c, called, call)) is not None:
+        return made
     image = c.picture(arguments[0])
     if image is None and converts_arrays(called) and is_row(c.own, arguments[0]):
         image = as_array(c, arguments[0])
@@ -168,7 +176,7 @@ def _picture_of_call(c: Compiler, call: Call) -> Picture | None:
     row_of = function_row(called, image)
     c.own.means(function)
     if row_of is None:
-        if is_a(called, FunctionType, BuiltinFunctionType, type):
+        if is_function:
             return None
         if len(arguments) > 1 or call.options:
             raise UnreadableError(f"calls {function} with an image", call)
@@ -176,6 +184,8 @@ def _picture_of_call(c: Compiler, call: Call) -> Picture | None:
         c.names.append(type(called).__name__)
         if image.form in ("tensor", "summed") and convolutions.takes(called):
             return convolutions.through(c, image, called)
+        if noise.takes(image, called):
+            return noise.transformed(c, image, called)
         made = _checked(c, image, arguments[0], known_transform(c, image, called))
         if is_in_place(called):
             change(c, arguments[0], made, call)

@@ -25,15 +25,15 @@ from .picture import Picture, Step, Tail
 if TYPE_CHECKING:
     from ..compiler import Compiler
 
-_FLIPS = [Steps(each).to_plan() for each in (_steps.FLIP_HORIZONTAL, _steps.FLIP_VERTICAL)]
-_MOVES = ("crop_to", "patch_to", "random_horizontal_flip", "random_vertical_flip", "reverse_channels")
+FLIPS = [Steps(each).to_plan() for each in (_steps.FLIP_HORIZONTAL, _steps.FLIP_VERTICAL)]
+_MOVES = ("crop_to", "patch_to", "random_horizontal_flip", "random_vertical_flip", "reverse_channels", "arithmetic_to")
 _WHOLE = slice(None)
 
 
 def moves(step: dict[str, Any]) -> bool:
     """Whether a step takes rectangles along with the pixels below them."""
     without_border = step["op"] == "random_crop" and step["padding"] is None and not step["pad_if_needed"]
-    return step["op"] in _MOVES or step in _FLIPS or without_border
+    return step["op"] in _MOVES or step in FLIPS or without_border
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 PROBE = (5, 7)
 
 Tail = tuple[Callable[[Any], Any], ...]
+# What is done to each number of a finished image (noise.py), in JSON.
+Terms = tuple[tuple[Any, ...], ...]
+# The forms of tensors whose shape is asked for.
+TENSORS = ("tensor", "finished")
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,7 @@ class Picture:
     register  of the script
     file      whose it is, by its number among those that a sample opens
     mode      Pillow's: "RGB", "L" or "P"
-    form      what code holds: "pil" (PIL.Image), "array" (numpy), "tensor", "summed" or "resized"
+    form      what code holds: "pil" (PIL.Image), "array" (numpy), "tensor", "summed", "resized" or "finished"
     tail      functions that make that of the PIL image, one after the other
     size      (height, width), if it is the same for all
     extents   width and height as numbers, if they are known otherwise
@@ -45,6 +49,9 @@ class Picture:
     patched   rectangles of it were set: what is in them is made by these in place of the tail (patches.py)
     bare      the register before that
     last      the rectangle that was set last, and which of `patched` that is
+    moved     pixels were moved behind the tail: torch's array or tensor may lie in memory otherwise than made()'s
+    terms     of form "finished", a tensor with noise: what is still to be done to the finished image
+    example   then: one like it, of PROBE's size
     """
 
     register: int
@@ -63,6 +70,9 @@ class Picture:
     patched: tuple[Tail, ...] = ()
     bare: int | None = None
     last: tuple[Any, int] | None = None
+    moved: bool = False
+    terms: Terms = ()
+    example: torch.Tensor | None = None
 
     @property
     def channels(self) -> int:
@@ -99,11 +109,15 @@ class Picture:
 
     def made(self) -> Any:
         """What its functions make of a small black image."""
+        if self.example is not None:
+            return self.example
         made, *_ = [run(each, self.begin(np.zeros((*PROBE, self.channels), np.uint8))) for each in self.tails]
         return made
 
     def of_one_pixel(self) -> Any:
         """The same of an image of one pixel, whose strides need not be those of others."""
+        if self.example is not None:
+            raise UnreadableError("makes noise of one pixel")
         return run(self.tail, self.begin(np.zeros((1, 1, self.channels), np.uint8)))
 
     @property
@@ -144,7 +158,7 @@ def tail_of_both(one: Picture, other: Picture) -> Tail | None:
         if left and each == left[0]:
             del left[0]
             continue
-        before = replace(one, tail=longer[:number], patched=()).made()
+        before = replace(one, tail=longer[:number], patched=(), example=None).made()
         if each not in _COPIES or one.patched or other.patched or not before.flags.c_contiguous:
             return None
     return None if left else longer

@@ -15,6 +15,7 @@ import torch
 from .....selfcheck import value
 from ....bytecode import Call, Choice, Display, Drawn, Expression, Item, Shuffled, Spread, UnreadableError
 from ..code import CHOSEN_MAX
+from ..images import noise
 from ..images.pil import bind
 from . import arithmetic
 from .arithmetic import Number, Vector
@@ -40,6 +41,9 @@ def draw(c: Compiler, drawn: Drawn) -> None:
     c.accounted.add(id(drawn))
     if kind in _STATES:
         _STATES[kind](c, drawn.number, call, _GENERATORS[library])
+        return
+    if library == "torch" and c.crops is None and (made := noise.drawn(c, call, kind)) is not None:
+        c.noise[drawn.number] = made
         return
     choice = c.own.chosen(call)
     if choice is not None and choice.kind is Shuffled:

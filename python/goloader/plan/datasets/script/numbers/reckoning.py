@@ -31,7 +31,7 @@ from ....bytecode import (
 from ....trust.look import is_a
 from ..code import CHOSEN_MAX, NO_IMAGES
 from ..images import arrays
-from ..images.picture import PROBE, Picture
+from ..images.picture import PROBE, TENSORS, Picture
 from . import arithmetic
 from .arithmetic import INDEX, Number, Vector, constant
 from .rows import Place, count_of, lists_of, members_of, tabled
@@ -69,10 +69,10 @@ def number_of(c: Compiler, of: Expression) -> Number:
             return arithmetic.unary("not", c.number(operand))
         case Attribute(owner=owner, name="width" | "height" as name) if c.form(owner) == "pil":
             return _extents(c, owner)[name == "height"]
-        case Attribute(owner=owner, name="ndim") if c.form(owner) in ("array", "tensor"):
+        case Attribute(owner=owner, name="ndim") if c.form(owner) in ("array", *TENSORS):
             return Number(len(c.sure_picture(owner).axes()), "int")
         case Call(function=Attribute(owner=owner, name="dim" | "ndimension"), arguments=(), options=()) if (
-            c.form(owner) == "tensor"
+            c.form(owner) in TENSORS
         ):
             return Number(len(c.sure_picture(owner).axes()), "int")
         case Part(owner=owner, number=place, count=count):
@@ -132,7 +132,7 @@ def _called(c: Compiler, call: Call) -> Number:
             if not found.is_python:
                 return arithmetic.unary("float" if found.kind == "float32" else "int", found)
         case Call(function=Attribute(owner=owner, name="size"), arguments=(axis,), options=()) if (
-            c.form(owner) == "tensor"
+            c.form(owner) in TENSORS
         ):
             shape, at = _shape(c, c.sure_picture(owner)), c.constant(axis)
             if type(at) is int and -len(shape) <= at < len(shape):
@@ -155,7 +155,7 @@ def _called(c: Compiler, call: Call) -> Number:
                 return _is_of_class(c, arguments[0], arguments[1])
     if not call.options and (called := c.function(call.function)) is not None:
         if called is torch.is_tensor and (form := c.form(call.arguments[0])) is not None:
-            return Number(int(form == "tensor"), "bool")
+            return Number(int(form in TENSORS), "bool")
         if called is operator.index and len(call.arguments) == 1:
             found = c.number(call.arguments[0])
             if found.kind not in (*arithmetic.INTEGERS, "bool"):
@@ -204,10 +204,10 @@ def _is_instance(c: Compiler, form: str, kinds: Expression) -> Number:
     """Whether an image of a form is of some classes."""
     asked = [c.constant(each) for each in kinds.items] if isinstance(kinds, Display) else [c.constant(kinds)]
     image = sys.modules["PIL.Image"].Image
-    known = {torch.Tensor: "tensor", np.ndarray: "array", image: "pil"}
+    known = {torch.Tensor: TENSORS, np.ndarray: ("array",), image: ("pil",)}
     if not all(any(each is kind for kind in (*known, *NO_IMAGES)) for each in asked):
         raise UnreadableError("asks for the class of an image", kinds)
-    return Number(int(any(known.get(each) == form for each in asked)), "bool")
+    return Number(int(any(form in known.get(each, ()) for each in asked)), "bool")
 
 
 def mode_compared(c: Compiler, of: Binary) -> tuple[Picture, Any] | None:
@@ -224,7 +224,7 @@ def dtypes(c: Compiler, of: Binary) -> bool | None:
     match of:
         case Binary(operator="==" | "!=" as sign, left=Attribute(owner=owner, name="dtype"), right=other) if c.form(
             owner
-        ) in ("array", "tensor"):
+        ) in ("array", *TENSORS):
             other = c.constant(other)
             if type(other) in (str, type, np.dtype, torch.dtype) or is_a(other, np.dtype):
                 return bool(c.sure_picture(owner).made().dtype == other) is (sign == "==")
@@ -271,7 +271,7 @@ def _is_tuple(c: Compiler, of: Expression) -> bool:
         case Display(kind=kind):
             return kind is tuple
         case Attribute(owner=owner, name="size" | "shape" as name):
-            return c.form(owner) in (("pil",) if name == "size" else ("array", "tensor"))
+            return c.form(owner) in (("pil",) if name == "size" else ("array", *TENSORS))
         case Item(owner=Attribute() as owner, key=Display(kind=kind)):
             return kind is slice and _is_tuple(c, owner)
     return False
@@ -312,9 +312,9 @@ def items_of(c: Compiler, of: Expression) -> Sequence[Expression | Number]:
             return items
         case Attribute(owner=owner, name="size") if c.form(owner) == "pil":
             return _extents(c, owner)
-        case Attribute(owner=owner, name="shape") if c.form(owner) in ("array", "tensor"):
+        case Attribute(owner=owner, name="shape") if c.form(owner) in ("array", *TENSORS):
             return _shape(c, c.sure_picture(owner))
-        case Call(function=Attribute(owner=owner, name="size"), arguments=(), options=()) if c.form(owner) == "tensor":
+        case Call(function=Attribute(owner=owner, name="size"), arguments=(), options=()) if c.form(owner) in TENSORS:
             return _shape(c, c.sure_picture(owner))
         case Item(
             owner=Attribute(name="shape") | Call(function=Attribute(name="size"), arguments=()) as whole,
