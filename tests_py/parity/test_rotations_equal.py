@@ -199,6 +199,22 @@ def test_tensors_of_which_not_all_is_known_stay_with_torch() -> None:
         assert not explanation.native and why in str(explanation), why
 
 
+@pytest.mark.parametrize("precision", ["highest", "high", "medium"])
+@needs_grids
+def test_grids_of_fewer_bits_stay_with_torch(precision: str) -> None:
+    """Of autocast's bmm; others have them on few processors, where they are noticed as well."""
+    images = Arrays(19, 23, 20, v2.Compose([v2.ToImage(), v2.RandomRotation(20), v2.RandomAffine(9)]))
+    torch.set_float32_matmul_precision(precision)
+    try:
+        check(Program(loader_of(images, batch_size=6), epochs=1))
+        with torch.autocast("cpu"):
+            explanation = goloader.DataLoader(images, trace=False).explain()
+            assert not explanation.native and "fewer bits" in str(explanation)
+            check(Program(loader_of(images, batch_size=6), epochs=1), native=False)
+    finally:
+        torch.set_float32_matmul_precision("highest")
+
+
 def test_what_is_not_known_stays_with_torch() -> None:
     lanczos = T.RandomRotation(9, T.InterpolationMode.LANCZOS)
     upside_down = T.RandomRotation(9)

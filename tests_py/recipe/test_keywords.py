@@ -179,7 +179,7 @@ x.float(memory_format=torch.preserve_format)
 x.numpy(force=True)
 F.resize(x, [5, 6], antialias=True)
 F.pad(x, [1, 2])
-F.rotate(x, angle=10)
+F.rotate(x, angle=10, expand=True)
 x[None].squeeze(dim=(0, -4))
 """
 

@@ -30,8 +30,8 @@ __all__ = [
     "POLL_S", "PROFILED_INLINE", "PROFILED_WORKERS", "BaseIterator", "DatasetKind", "ExceptionWrapper",
     "InlineIterator", "MapFetcher", "Resume", "StreamEnd", "WorkersIterator", "begin", "called_by", "check_workers",
     "collate", "convolves_plainly", "dataset_of", "default_device", "default_store", "exp", "fetch", "gives",
-    "group_timeout", "in_order_argument", "instead", "jagged", "pin_memory", "placed", "profiled", "pytree",
-    "storage_uses", "worker",
+    "group_timeout", "in_order_argument", "instead", "jagged", "multiplies_plainly", "pin_memory", "placed",
+    "profiled", "pytree", "storage_uses", "worker",
 ]  # fmt: skip
 
 InlineIterator = _SingleProcessDataLoaderIter
@@ -265,11 +265,25 @@ def worker_info() -> tuple[int, int, int, int]:
 
 def convolves_plainly() -> bool:
     """Nobody has told torch to do without oneDNN, or that fewer bits will do."""
-    mkldnn: Any = torch.backends.mkldnn
+    return bool(torch.backends.mkldnn.enabled) and _has_all_bits("conv")
+
+
+def multiplies_plainly() -> bool:
+    """Whether bmm has all bits of a float32, whatever somebody has told torch."""
+    if _has_all_bits("matmul"):
+        return True
+    # Few processors do with fewer: it is tried, with more products than are too few for oneDNN.
+    numbers = torch.arange(1, 3 * 1024 + 1, dtype=torch.float32, device="cpu").div_(3).view(1, 1024, 3)
+    made = numbers.bmm(torch.eye(3, dtype=torch.float32, device="cpu")[None, :, :2])
+    return made.dtype == torch.float32 and torch.equal(made, numbers[..., :2])
+
+
+def _has_all_bits(part: str) -> bool:
+    """Nobody has told torch that fewer bits will do in a part of oneDNN."""
     fewer = torch.is_autocast_enabled("cpu") or torch.get_float32_matmul_precision() != "highest"
     # Until 2.9 torch had one setting of precision for all.
-    precision = getattr(getattr(mkldnn, "conv", None), "fp32_precision", "none")
-    return not fewer and mkldnn.enabled and precision in ("none", "ieee")
+    precision = getattr(getattr(torch.backends.mkldnn, part, None), "fp32_precision", "none")
+    return not fewer and precision in ("none", "ieee")
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from ... import _steps
 from ... import transforms as T
-from ...adapters.torch import convolves_plainly
+from ...adapters.torch import convolves_plainly, multiplies_plainly
 from ...selfcheck import value
 from ..needs import require
 from . import warps
@@ -443,7 +443,7 @@ def _remembered(lower: Callable[..., T.Geometry], api: T.Api, each: Any, pixels:
         raise ValueError("the size of its images is not known before they are opened")
     if api == "v2" and isinstance(each.fill, dict):
         raise TypeError(f"fill is {each.fill!r}")
-    key = (type(each), repr(arguments_of(each)), pixels)
+    key = (type(each), repr(arguments_of(each)), pixels, multiplies_plainly())
     made = _remembered_steps.get(key)
     if made is None:
         made = _remembered_steps[key] = lower(api, each, _Operations(api, each, pixels))

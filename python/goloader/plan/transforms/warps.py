@@ -12,6 +12,7 @@ from torch.overrides import TorchFunctionMode
 
 from ... import _steps
 from ... import transforms as T
+from ...adapters.torch import multiplies_plainly
 from ...selfcheck import value
 from ..needs import require
 
@@ -100,6 +101,8 @@ def noted(move: Callable[[torch.Tensor], Any], pixels: Pixels, each: Any) -> byt
 
 def _sampling(each: Any, api: T.Api) -> tuple[bool, list[int] | None]:
     """Whether it is bilinear, and what is outside. Raises ValueError."""
+    if not multiplies_plainly():
+        raise ValueError("torch multiplies with fewer bits")
     name = getattr(each.interpolation, "value", each.interpolation)
     if name not in _BILINEAR:
         raise ValueError("torchvision turns tensors by the nearest neighbour or bilinear")

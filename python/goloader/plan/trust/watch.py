@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 
 import torch
 
-from ...adapters.torch import convolves_plainly, default_device
+from ...adapters.torch import convolves_plainly, default_device, multiplies_plainly
 from . import calls
 from .look import own, parents
 from .originals import module_of
@@ -88,6 +88,7 @@ def _world() -> tuple[Any, ...]:
         torch.get_default_dtype(),
         default_device().type,
         convolves_plainly(),
+        multiplies_plainly(),
         has_global_hooks(),
         getattr(vision, "_image_backend", None),
         *map(id, map(sys.modules.get, _MODULES)),
