@@ -56,7 +56,7 @@ from ...bytecode import (
     parts_of,
 )
 from ...trust.harmless import CHANGERS, FUNCTIONS, NAMES, PLAIN
-from ...trust.look import is_a
+from ...trust.look import derives, is_a
 from ..computed.functions import makes_anew
 from ..own.code import OwnCode
 from ..own.columns import TensorItem
@@ -537,7 +537,7 @@ class _Maker:
     def _fixed(self, of: Expression, *, any_kind: bool = False) -> _Make:
         """What is the same for all samples."""
         value = self._compiler.own.means(of)
-        is_dtype = isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic))
+        is_dtype = is_a(value, np.dtype) or (is_a(value, type) and derives(value, np.generic))
         if type(value) not in PLAIN and not is_dtype and not any_kind:
             raise UnreadableError(f"gives {of}", of)
         return _same(value)
