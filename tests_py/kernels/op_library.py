@@ -19,12 +19,14 @@ KERNELS = ("plain", "avx2", "avx512", "neon")
 # As the C sources have them: a job that is laid out otherwise would be written beyond.
 _SIZES = dict(
     re.findall(
-        r"\bGL_(\w+) = (\d+)\b", "".join(file.read_text() for file in [*OP.glob("*.h"), OP / "../decode/decoder.h"])
+        r"\bGL_(\w+) = (\d+)\b",
+        "".join(file.read_text() for file in [*OP.glob("*.h"), OP / "../decode/decoder.h", OP / "../rng/twister.h"]),
     )
 )
 PASSES_MAX, PATCHES_MAX, WHY_BYTES, TAPS_MAX, SMOOTH_MAX = (
     int(_SIZES[name]) for name in ("PASSES_MAX", "PATCHES_MAX", "WHY_BYTES", "TAPS_MAX", "SMOOTH_MAX")
 )
+TERMS_MAX, NOISES_MAX, TWISTER_WORDS = (int(_SIZES[name]) for name in ("TERMS_MAX", "NOISES_MAX", "TWISTER_WORDS"))
 # In the order of passes.h, which tests_py/recipe/test_tables.py compares.
 (
     RESAMPLE, PAD, GREY, LOOKUP, CONTRAST, SATURATION, SHARPNESS, HUE, AUTOCONTRAST, EQUALIZE,
@@ -88,6 +90,23 @@ class Seek(ctypes.Structure):
     _fields_ = [("data", ctypes.c_void_p), ("room", ctypes.c_size_t), ("size", ctypes.c_size_t)]
 
 
+class Noise(ctypes.Structure):
+    _fields_ = [
+        ("fill", ctypes.c_void_p),
+        ("numbers", ctypes.c_int32 * 4),
+        ("state", ctypes.c_uint32 * TWISTER_WORDS),
+    ]
+
+
+class Finish(ctypes.Structure):
+    _fields_ = [
+        ("terms", ctypes.c_int32),
+        ("noises", ctypes.c_int32),
+        ("term", (ctypes.c_int32 * 5) * TERMS_MAX),
+        ("noise", Noise * NOISES_MAX),
+    ]
+
+
 class Job(ctypes.Structure):
     _fields_ = [
         ("decoder", ctypes.c_void_p),
@@ -106,6 +125,7 @@ class Job(ctypes.Structure):
         ("passes", Pass * PASSES_MAX),
         ("npatch", ctypes.c_int32),
         ("patches", (ctypes.c_int32 * 5) * PATCHES_MAX),
+        ("finish", Finish),
         ("why", ctypes.c_char * WHY_BYTES),
     ]
 
