@@ -68,3 +68,20 @@ def trivial_augment_of_tensors(scratch: Path) -> ImageFolder:
     before = [v2.ToImage(), v2.RandomResizedCrop(224), v2.RandomHorizontalFlip()]
     tail = [v2.ToDtype(torch.float32, scale=True), v2.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))]
     return ImageFolder(photos.ensure_photos(PHOTOS), v2.Compose([*before, v2.TrivialAugmentWide(), *tail]))
+
+
+class AddGaussianNoise:
+    """As people copy it from one another."""
+
+    def __init__(self, mean: float = 0.0, std: float = 1.0) -> None:
+        self.std = std
+        self.mean = mean
+
+    def __call__(self, tensor: torch.Tensor) -> torch.Tensor:
+        return tensor + torch.randn(tensor.size()) * self.std + self.mean
+
+
+@augmented_case("noise by torch.randn, of a class of the user's own", target=2.5)
+def noise(scratch: Path) -> ImageFolder:
+    before = [T.RandomResizedCrop(224), T.RandomHorizontalFlip()]
+    return ImageFolder(photos.ensure_photos(PHOTOS), T.Compose([*before, *TAIL, AddGaussianNoise(0.0, 0.1)]))
