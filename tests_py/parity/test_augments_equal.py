@@ -19,6 +19,7 @@ from torchvision.transforms import v2
 from twins import Program, check, loader_of
 
 import goloader
+from goloader.adapters.torch import convolves_plainly
 
 APIS = pytest.mark.parametrize("api", [T, v2], ids=["v1", "v2"])
 FILTERS = [T.InterpolationMode(name) for name in ("nearest", "bilinear", "bicubic")]
@@ -293,3 +294,15 @@ def test_without_onednn_a_blur_is_torchs(kinds: Path, own: bool) -> None:
         check(Program(loader_of(dataset, batch_size=5), epochs=3, before=before), native=None)
     finally:
         torch.backends.mkldnn.enabled = True
+
+
+@pytest.mark.parametrize("precision", ["high", "medium"])
+def test_where_fewer_bits_would_do_a_blur_is_torchs(kinds: Path, precision: str) -> None:
+    """Most processors have all bits all the same."""
+    dataset = ImageFolder(str(kinds), T.Compose([T.Resize((20, 21)), T.GaussianBlur(5), T.ToTensor()]))
+    torch.set_float32_matmul_precision(precision)
+    try:
+        assert goloader.DataLoader(dataset, num_workers=1).explain().native == convolves_plainly()
+        check(Program(loader_of(dataset, batch_size=5), epochs=2), native=convolves_plainly())
+    finally:
+        torch.set_float32_matmul_precision("highest")

@@ -264,26 +264,37 @@ def worker_info() -> tuple[int, int, int, int]:
 
 
 def convolves_plainly() -> bool:
-    """Nobody has told torch to do without oneDNN, or that fewer bits will do."""
-    return bool(torch.backends.mkldnn.enabled) and _has_all_bits("conv")
+    """Whether conv2d is oneDNN's, and has all bits of a float32, whatever somebody has told torch."""
+    return bool(torch.backends.mkldnn.enabled) and _has_all_bits("conv", *_told("conv"))
 
 
 def multiplies_plainly() -> bool:
     """Whether bmm has all bits of a float32, whatever somebody has told torch."""
-    if _has_all_bits("matmul"):
-        return True
-    # Few processors do with fewer: it is tried, with more products than are too few for oneDNN.
-    numbers = torch.arange(1, 3 * 1024 + 1, dtype=torch.float32, device="cpu").div_(3).view(1, 1024, 3)
-    made = numbers.bmm(torch.eye(3, dtype=torch.float32, device="cpu")[None, :, :2])
-    return made.dtype == torch.float32 and torch.equal(made, numbers[..., :2])
+    return _has_all_bits("matmul", *_told("matmul"))
 
 
-def _has_all_bits(part: str) -> bool:
-    """Nobody has told torch that fewer bits will do in a part of oneDNN."""
-    fewer = torch.is_autocast_enabled("cpu") or torch.get_float32_matmul_precision() != "highest"
+def _told(part: str) -> tuple[bool, str, str]:
+    """What somebody has told torch of how many bits will do in a part of oneDNN."""
     # Until 2.9 torch had one setting of precision for all.
     precision = getattr(getattr(torch.backends.mkldnn, part, None), "fp32_precision", "none")
-    return not fewer and precision in ("none", "ieee")
+    return torch.is_autocast_enabled("cpu"), torch.get_float32_matmul_precision(), precision
+
+
+@functools.cache
+def _has_all_bits(part: str, autocast: bool, matmul: str, precision: str) -> bool:
+    """Few processors do with fewer where they may: it is tried, with more numbers than are too few for oneDNN."""
+    if not autocast and matmul == "highest" and precision in ("none", "ieee"):
+        return True
+    numbers = torch.arange(1, 3 * 1024 + 1, dtype=torch.float32, device="cpu").div_(3)
+    if part == "matmul":
+        given = numbers.view(1, 1024, 3)
+        made = given.bmm(torch.eye(3, dtype=torch.float32, device="cpu")[None])
+    else:
+        given = numbers.view(1, 3, 32, 32)
+        middle = torch.zeros(3, 1, 5, 5, dtype=torch.float32, device="cpu")
+        middle[:, :, 2, 2] = 1
+        made = torch.nn.functional.conv2d(given, middle, padding=2, groups=3)
+    return made.dtype == torch.float32 and torch.equal(made, given)
 
 
 @contextmanager
