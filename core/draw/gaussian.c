@@ -11,12 +11,6 @@
 #pragma GCC optimize("fp-contract=off")
 #endif
 
-#if defined(__x86_64__)
-#define FUSED __attribute__((target("fma")))
-#else
-#define FUSED
-#endif
-
 typedef void vmsexp(const int32_t *n, const float *x, float *y, const int64_t *mode);
 /* High accuracy, numbers that are not normal as they are, no report of errors: as torch has it (ATen/cpu/vml.h). */
 static const int64_t mkl_mode = 0x2 | 0x140000 | 0x100;
@@ -37,8 +31,9 @@ static float power_of_two(int32_t n) {
     return power;
 }
 
-/* SLEEF's expf with an error of up to 1.0 ulp (sleefsimdsp.c), of numbers up to 0. */
-FUSED static float sleef_exp(float x) {
+/* SLEEF's expf with an error of up to 1.0 ulp (sleefsimdsp.c), of numbers up to 0.  It is also tried on processors that do not
+ * fuse, so that it is the C library which does. */
+static float sleef_exp(float x) {
     if (x < -104.0f)
         return 0.0f;
     const float q = rintf(x * 1.44269504088896340736f);

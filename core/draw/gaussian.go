@@ -15,6 +15,9 @@ import (
 	"github.com/goloader/goloader/core/recipe"
 )
 
+// Does not compile where the two differ.
+var _ [C.GL_GAUSSIAN_MAX - recipe.TapsMax]struct{} = [recipe.TapsMax - C.GL_GAUSSIAN_MAX]struct{}{}
+
 // UseMKL takes MKL's VMSEXP, a C function of Fortran's form, whose exponentials are torch's where torch was built with it.
 func UseMKL(vmsexp unsafe.Pointer) { C.gl_gaussian_use(vmsexp) }
 

@@ -202,16 +202,24 @@ def rank(number: int) -> bytes:
 
 
 _TORCH_COLOURS = ("grey", "contrast", "saturation", "sharpness", "hue", "autocontrast")
+_OF_SHARES = ("contrast", "saturation", "sharpness")
+# Pixels of which torch's mean, for its contrast, is exact: GL_TORCH_MEAN_MAX in core/op/passes.h.
+TORCH_MEAN_MAX = (1 << 24) // 255
 
 
-def torch_colour(name: str, fused: bool, factor: float = 0.0, rest: float = 0.0) -> bytes:
-    """What torchvision does to a uint8 tensor: grey, contrast, saturation, sharpness, hue or autocontrast.
+def torch_colour(name: str, fused: bool, factor: float = 0.0) -> bytes:
+    """What torchvision does to a uint8 tensor: grey, brightness, contrast, saturation, sharpness, hue, autocontrast or
+    equalize.
 
-    factor, rest  shares of the image and of what it is blended with; what is added to the hue
-    fused         torch adds a multiple with one rounding
+    factor  the share of the image, or what is added to the hue
+    fused   torch adds a multiple with one rounding
     """
-    more = struct.pack("<2f2BH", factor, rest, _TORCH_COLOURS.index(name), fused, 0)
-    return _step(_TORCH_COLOUR) + more
+    if name == "equalize":  # which is Pillow's, as is brightness
+        return EQUALIZE
+    if name == "brightness":
+        return brightness(factor)
+    rest = 1.0 - factor if name in _OF_SHARES else 0.0
+    return _step(_TORCH_COLOUR) + struct.pack("<2f2BH", factor, rest, _TORCH_COLOURS.index(name), fused, 0)
 
 
 _OUTSIDE = {"zeros": 0, "v1": 1, "v2": 2}  # core/recipe.Outside

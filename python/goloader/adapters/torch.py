@@ -29,8 +29,8 @@ from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter, _SingleP
 __all__ = [
     "POLL_S", "PROFILED_INLINE", "PROFILED_WORKERS", "BaseIterator", "DatasetKind", "ExceptionWrapper",
     "InlineIterator", "MapFetcher", "Resume", "StreamEnd", "WorkersIterator", "begin", "called_by", "check_workers",
-    "collate", "convolves_plainly", "dataset_of", "default_device", "default_store", "exp", "fetch", "gives",
-    "group_timeout", "in_order_argument", "instead", "jagged", "multiplies_plainly", "pin_memory", "placed",
+    "collate", "convolves_plainly", "dataset_of", "default_device", "default_store", "exp", "fetch", "float_settings",
+    "gives", "group_timeout", "in_order_argument", "instead", "jagged", "multiplies_plainly", "pin_memory", "placed",
     "profiled", "pytree", "storage_uses", "worker",
 ]  # fmt: skip
 
@@ -265,25 +265,29 @@ def worker_info() -> tuple[int, int, int, int]:
 
 def convolves_plainly() -> bool:
     """Whether conv2d is oneDNN's, and has all bits of a float32, whatever somebody has told torch."""
-    return bool(torch.backends.mkldnn.enabled) and _has_all_bits("conv", *_told("conv"))
+    enabled, *told = float_settings()
+    return enabled and _has_all_bits("conv", *told)
 
 
 def multiplies_plainly() -> bool:
     """Whether bmm has all bits of a float32, whatever somebody has told torch."""
-    return _has_all_bits("matmul", *_told("matmul"))
+    return _has_all_bits("matmul", *float_settings()[1:])
 
 
-def _told(part: str) -> tuple[bool, str, str]:
-    """What somebody has told torch of how many bits will do in a part of oneDNN."""
+def float_settings() -> tuple[bool, bool, str, str, str]:
+    """Whether torch goes to oneDNN, and what somebody has told it of how many bits will do: by autocast, for products,
+    and for convolutions and products of oneDNN's."""
+    mkldnn: Any = torch.backends.mkldnn
     # Until 2.9 torch had one setting of precision for all.
-    precision = getattr(getattr(torch.backends.mkldnn, part, None), "fp32_precision", "none")
-    return torch.is_autocast_enabled("cpu"), torch.get_float32_matmul_precision(), precision
+    conv, matmul = (getattr(getattr(mkldnn, part, None), "fp32_precision", "none") for part in ("conv", "matmul"))
+    return bool(mkldnn.enabled), torch.is_autocast_enabled("cpu"), torch.get_float32_matmul_precision(), conv, matmul
 
 
 @functools.cache
-def _has_all_bits(part: str, autocast: bool, matmul: str, precision: str) -> bool:
+def _has_all_bits(part: str, autocast: bool, products: str, conv: str, matmul: str) -> bool:
     """Few processors do with fewer where they may: it is tried, with more numbers than are too few for oneDNN."""
-    if not autocast and matmul == "highest" and precision in ("none", "ieee"):
+    precision = conv if part == "conv" else matmul
+    if not autocast and products == "highest" and precision in ("none", "ieee"):
         return True
     numbers = torch.arange(1, 3 * 1024 + 1, dtype=torch.float32, device="cpu").div_(3)
     if part == "matmul":

@@ -735,9 +735,8 @@ class PrefetchingIterator(_NativeIterator):
 
     def _left_to_code(self, task: _Task, error: Exception) -> Any:
         streams = self._ledger.streams
-        if (
-            not self._keeps_states and streams is not None and (streams < 0).any()
-        ):  # nobody can begin again behind what code has drawn
+        # Nobody can begin again behind what code has drawn.
+        if not self._keeps_states and streams is not None and (streams < 0).any():
             raise _Lost(error) from None
         raise _Again
 

@@ -310,7 +310,6 @@ def _jittered(api: T.Api, pixels: Pixels, names: Sequence[str]) -> bool | None:
 # ---- what they do to PIL images, and to tensors of bytes
 
 _OTHERWISE = "its arithmetic on tensors differs from that on PIL images"
-_MEAN_MAX = (1 << 24) // 255  # pixels: GL_TORCH_MEAN_MAX in core/op/op.h
 _OF_PILLOW: dict[str, bytes | Callable[[float], bytes]] = {
     "autocontrast": _steps.AUTOCONTRAST, "equalize": _steps.EQUALIZE, "contrast": _steps.contrast,
     "saturation": _steps.saturation, "sharpness": _steps.sharpness,
@@ -323,11 +322,7 @@ def _colour(api: T.Api, pixels: Pixels, name: str, factor: float = 0.0) -> bytes
         step = _OF_PILLOW[name]
         return step if isinstance(step, bytes) else step(factor)
     fused = _fused(api, pixels, name)
-    if name == "equalize":
-        return _steps.EQUALIZE
-    if name == "saturation" and pixels.channels == 1:
-        return b""
-    return _steps.torch_colour(name, fused, factor, 1.0 - factor)
+    return b"" if name == "saturation" and pixels.channels == 1 else _steps.torch_colour(name, fused, factor)
 
 
 def _fused(api: T.Api, pixels: Pixels, name: str) -> bool:
@@ -335,8 +330,9 @@ def _fused(api: T.Api, pixels: Pixels, name: str) -> bool:
     if api != "v2":
         raise ValueError(_OTHERWISE)
     size = pixels.size or ((2, 2) if name == "grey" else (0, 0))  # grey is the same of any size
-    if min(size) < 2 or (name == "contrast" and size[0] * size[1] > _MEAN_MAX):
-        raise ValueError(f"the tensor's size is not known before, or has an edge of 1 or more than {_MEAN_MAX} pixels")
+    most = _steps.TORCH_MEAN_MAX
+    if min(size) < 2 or (name == "contrast" and size[0] * size[1] > most):
+        raise ValueError(f"the tensor's size is not known before, or has an edge of 1 or more than {most} pixels")
     require("transform", "torch.add", f"torchvision.tensor.{name}")
     return value("torch.add") is True
 

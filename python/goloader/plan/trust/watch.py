@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 
 import torch
 
-from ...adapters.torch import convolves_plainly, default_device, multiplies_plainly
+from ...adapters.torch import default_device, float_settings
 from . import calls
 from .look import own, parents
 from .originals import module_of
@@ -87,8 +87,7 @@ def _world() -> tuple[Any, ...]:
     return (
         torch.get_default_dtype(),
         default_device().type,
-        convolves_plainly(),
-        multiplies_plainly(),
+        float_settings(),
         has_global_hooks(),
         getattr(vision, "_image_backend", None),
         *map(id, map(sys.modules.get, _MODULES)),

@@ -396,7 +396,6 @@ def _from_middle(center: Any, size: tuple[int, int]) -> list[float]:
 
 # ---- colours. Posterize, solarize and invert need no hooks: they change each byte by itself, by numbers that few draw.
 
-_MEAN_MAX = (1 << 24) // 255  # pixels: GL_TORCH_MEAN_MAX in core/op/op.h
 # Bounds of the one number that a colour is changed by.
 _FACTORS = dict.fromkeys(("brightness", "contrast", "saturation", "sharpness"), (0, 1e6)) | {"hue": (-0.5, 0.5)}
 
@@ -405,7 +404,7 @@ def _by_factor(name: str, original: Any, image: Any, factor: Any) -> StandInTens
     low, high = _FACTORS[name]
     if type(factor) not in (int, float) or not low <= factor <= high:
         return None
-    return _coloured(name, original, image, (factor,), float(factor), 0.0 if name == "hue" else 1.0 - factor)
+    return _coloured(name, original, image, (factor,), float(factor))
 
 
 def _by_levels(name: str, original: Any, image: Any) -> StandInTensor | None:
@@ -420,9 +419,9 @@ def _grey(original: Any, image: Any, num_output_channels: Any, preserve_dtype: A
 
 
 def _coloured(
-    name: str, original: Any, image: Any, arguments: tuple[Any, ...], factor: float = 0.0, rest: float = 0.0
+    name: str, original: Any, image: Any, arguments: tuple[Any, ...], factor: float = 0.0
 ) -> StandInTensor | None:
-    """Records a colour by its name in _steps.torch_colour, or what Pillow does alike; None if it cannot be."""
+    """Records a colour by its name in _steps.torch_colour; None if it cannot be."""
     shown = bytes_of(image)
     if shown is None or len(shown.steps) >= STEPS_MAX or min(shown.size) < 2:
         return None
@@ -431,17 +430,12 @@ def _coloured(
         return None
     if shown.mode != "RGB" and name in ("grey", "saturation", "hue"):
         return None
-    if name == "contrast" and shown.size[0] * shown.size[1] > _MEAN_MAX:
+    if name == "contrast" and shown.size[0] * shown.size[1] > _steps.TORCH_MEAN_MAX:
         return None
     left = _order_after(name, original, arguments, image.layout_, 3 if shown.mode == "RGB" else 1)
     if left is None:
         return None
-    if name == "equalize":
-        step = _steps.EQUALIZE
-    elif name == "brightness":
-        step = _steps.brightness(factor)
-    else:
-        step = _steps.torch_colour(name, fused, factor, rest)
+    step = _steps.torch_colour(name, fused, factor)
     mode = "L" if name == "grey" else shown.mode
     return tensor_of(shown.then(original, arguments, (step,), shown.size, mode), left)
 
