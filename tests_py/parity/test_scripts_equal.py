@@ -804,6 +804,28 @@ def test_samples_of_any_size_that_are_in_no_batch(
     assert (dataset.table[0].tolist() == [-1, -1]) is (num_workers == 0)  # type: ignore[attr-defined]
 
 
+class CutTensors(Base):
+    """A crop of a tensor is a view of it, with its strides; what is made of it lies as torch has it."""
+
+    def __init__(self, root: Path, by: Callable[[Any], Any]) -> None:
+        super().__init__(root)
+        self.by = by
+
+    def __getitem__(self, index: int) -> Any:
+        tensor = F.to_tensor(Image.open(self.a[index]).convert("RGB").resize((16, 16)))
+        return self.by(tensor)
+
+
+@WORKERS
+@pytest.mark.parametrize("alone", [True, False])
+@pytest.mark.parametrize(
+    "by", [T.RandomCrop(12), T.CenterCrop((12, 16)), T.Compose([T.RandomCrop(12), T.Normalize([0.5] * 3, [0.5] * 3)])]
+)
+def test_strides_of_tensors_that_are_cut(by: Any, alone: bool, root: Path, num_workers: int) -> None:
+    how: dict[str, Any] = {"batch_size": None} if alone else {"batch_size": 3, "collate_fn": tuple}
+    check(Program(loader_of(CutTensors(root, by), num_workers=num_workers, **how), epochs=2), native=None)
+
+
 @WORKERS
 def test_single_samples_that_fail(root: Path, num_workers: int) -> None:
     check(Program(loader_of(Strange(root), batch_size=None, num_workers=num_workers), epochs=4, seed=2))

@@ -59,7 +59,8 @@ class ScriptPart:
     stacks  fields behind all others, of several images each
     fields  rows of arrays and of sounds, in place of images
     seeds   it puts generators into states
-    alone   none of these shares memory with another, or with the dataset; nor is a list or a dict in a sample twice
+    alone   none of these shares memory with another, or with the dataset; nor is a list or a dict in a sample twice;
+            and images lie in memory as the examples do
     memory  tells the memory of each image
     arrays  some images are arrays, of which default_collate makes tensors
     """
@@ -200,7 +201,11 @@ class Scripted(Node):
         numbered |= {STACKS + n: count + len(given) + n for n in range(len(compiler.stacks))}
         self.structure = renumbered(compiler.structure, numbered)
         sample = _sample(own.reading.result, leaves(self.structure))
-        alone = len({*compiler.built}) == len(compiler.built) and (compiler.crops is None or compiler.crops.alone)
+        alone = (
+            len({*compiler.built}) == len(compiler.built)
+            and (compiler.crops is None or compiler.crops.alone)
+            and not any(picture.moved for picture in compiler.pictures)
+        )
         self.part = ScriptPart(
             own.dataset, self.length, script, paths if pixels is None else None, files, pixels, given,
             tuple(compiler.needs), tuple(dict.fromkeys(compiler.names)), frozenset(compiler.generators),
