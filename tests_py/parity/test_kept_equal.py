@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 import torch
 from torch.utils import data
-from twins import Program, check, loader_of, run
+from twins import Program, check, generator, loader_of, run
 
 import goloader
 from goloader.doors.same import difference
@@ -329,8 +329,154 @@ def test_each_sample_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_more_samples_than_workers_share_are_made_by_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "ALL_S_MAX", 0.0)
     assert goloader.DataLoader(Padded(), num_workers=0).explain().native
-    explained = goloader.DataLoader(Padded(), num_workers=2).explain()
+    explained = goloader.DataLoader(Padded(), num_workers=2, in_order=False).explain()
     assert not explained.native and "which workers share" in str(explained)
+
+
+@pytest.fixture
+def by_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is kept is taken from batches of torch's workers."""
+    monkeypatch.setattr(kept, "ALL_S_MAX", 0.0)
+
+
+ALONE = {name: kind for name, (kind, options) in KINDS.items() if not options}
+
+
+@pytest.mark.usefixtures("by_workers")
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("kind", ALONE)
+def test_workers_make_samples_once(kind: str, workers: int) -> None:
+    arguments = loader_of(lambda: ALONE[kind](), batch_size=4, shuffle=True, num_workers=workers)
+    check(Program(arguments, epochs=4), native=False)
+    loader: goloader.DataLoader[Any] = goloader.DataLoader(**arguments())
+    assert "KEPT_LATER" in loader.explain().codes
+    list(loader)
+    assert loader.explain().native
+
+
+@pytest.mark.usefixtures("by_workers")
+@pytest.mark.parametrize("leave", [(None,), (2, None), (0, 1, None), (3,)], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"drop_last": True, "shuffle": True, "generator": generator},
+        {"sampler": lambda: data.WeightedRandomSampler([1.0] * COUNT, COUNT)},
+        {"batch_sampler": lambda: [[3, 1, 3], [22], [*range(20)]]},
+        {"sampler": lambda: [-1, 5, -3, 2]},
+        {"sampler": lambda: [torch.tensor(3), 1, np.int64(2), True]},
+        {"persistent_workers": True},
+        {"worker_init_fn": lambda: seeded},
+        {"worker_init_fn": lambda: strided},
+        {"batch_size": None},
+        {"collate_fn": lambda: list},
+    ],
+    ids=lambda options: next(iter(options)),
+)
+def test_epochs_of_workers_of_every_kind(options: dict[str, Any], leave: tuple[int | None, ...]) -> None:
+    own = {} if {"batch_size", "batch_sampler"} & {*options} else {"batch_size": 4}
+    arguments = loader_of(lambda: Standardised(), num_workers=2, **own, **options)
+    check(Program(arguments, epochs=5, leave=leave, draw=True), native=None)
+
+
+@pytest.mark.usefixtures("by_workers")
+def test_workers_that_are_not_forked_make_samples_once() -> None:
+    arguments = loader_of(lambda: Padded(), batch_size=4, num_workers=1, multiprocessing_context="spawn")
+    check(Program(arguments, epochs=2), native=False)
+    loader: goloader.DataLoader[Any] = goloader.DataLoader(**arguments())
+    list(loader)
+    assert loader.explain().native
+
+
+def seeded(worker: int) -> None:
+    random.seed(worker)
+
+
+def strided(worker: int) -> None:
+    """Changes what a worker's samples are made of."""
+    info: Any = data.get_worker_info()
+    info.dataset.stride = 3 + worker
+
+
+@pytest.mark.usefixtures("by_workers")
+@pytest.mark.parametrize("init_fn", [seeded, strided])
+def test_samples_of_a_changed_dataset_are_not_kept(init_fn: Callable[[int], None]) -> None:
+    def before(epoch: int, loader: Any) -> None:
+        loader.worker_init_fn = init_fn if epoch == 0 else None
+
+    check(
+        Program(loader_of(lambda: Standardised(), batch_size=4, num_workers=2), epochs=3, before=before), native=False
+    )
+
+
+@pytest.mark.usefixtures("by_workers")
+@pytest.mark.parametrize("what", [name for name, (kind, _) in CHANGES.items() if kind is not Ragged])
+@pytest.mark.parametrize("epoch", [1, 2])
+def test_changes_between_epochs_of_workers_are_seen(what: str, epoch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    kind, change = CHANGES[what]
+    monkeypatch.setitem(globals(), "SCALE", 2.0)
+
+    def before(now: int, loader: Any) -> None:
+        globals()["SCALE"] = 2.0 if now == 0 else SCALE
+        if now == epoch:
+            change(loader.dataset)
+
+    check(Program(loader_of(lambda: kind(), batch_size=4, num_workers=2), epochs=5, before=before), native=False)
+
+
+@pytest.mark.usefixtures("by_workers")
+def test_a_change_in_an_epoch_of_workers_is_seen_after_it() -> None:
+    seen = []
+    for loaders in (goloader.DataLoader, data.DataLoader):
+        loader: Any = loaders(Standardised(), batch_size=4, num_workers=2)
+        epochs = []
+        for epoch in range(4):
+            for batch in loader:
+                epochs.append(batch)
+                if epoch == 0:
+                    loader.dataset.tensor.add_(1)  # of the parent's dataset alone
+        seen.append(epochs)
+    assert difference(*seen) is None
+
+
+class DiffersInType(Base):
+    """One sample is of another type, which its batch does not show: torch makes a batch as its first sample is."""
+
+    def __getitem__(self, i: int) -> Any:
+        mean = self.tensor[i].mean()
+        return {"x": self.x[i] if i != 9 else torch.from_numpy(self.x[i]), "y": 2 if i == 10 else float(mean)}
+
+
+@pytest.mark.usefixtures("by_workers")
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", [Fails, Differs, DiffersFirst, DiffersInType])
+def test_samples_of_workers_that_fail_or_differ(kind: type[Base], seed: int) -> None:
+    arguments = loader_of(lambda: kind(), batch_size=3, shuffle=True, num_workers=2)
+    check(Program(arguments, epochs=5, seed=seed), native=None)
+
+
+@pytest.mark.usefixtures("by_workers")
+def test_other_datasets_of_which_workers_make_samples() -> None:
+    def joined() -> Any:
+        one, two = Padded(), Padded()
+        return data.ConcatDataset([data.Subset(one, [3, 1, 3]), two, data.Subset(one, range(20))])
+
+    check(Program(loader_of(joined, batch_size=4, shuffle=True, num_workers=2), epochs=4), native=False)
+    loader: goloader.DataLoader[Any] = goloader.DataLoader(joined(), batch_size=4, num_workers=2)
+    list(loader)
+    assert loader.explain().native  # samples 20 to 22 of `one` have no index, and are not made
+
+
+@pytest.mark.usefixtures("by_workers")
+def test_a_state_of_an_epoch_of_workers_is_gone_on_with() -> None:
+    loader: goloader.DataLoader[Any] = goloader.DataLoader(Standardised(), batch_size=4, num_workers=2)
+    want = list(loader)
+    begun: goloader.DataLoader[Any] = goloader.DataLoader(Standardised(), batch_size=4, num_workers=2)
+    iterator = iter(begun)
+    first = [next(iterator), next(iterator)]
+    resumed: goloader.DataLoader[Any] = goloader.DataLoader(Standardised(), batch_size=4, num_workers=2)
+    resumed.load_state_dict(begun.state_dict())
+    assert difference(want, [*first, *resumed]) is None
+    assert difference(want, list(resumed)) is None
 
 
 def test_data_that_takes_long_to_look_at_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -363,7 +509,7 @@ def test_one_sample_shows_that_all_take_long(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(kept, "ALL_S_MAX", 0.0)
     asked: list[float] = []
     monkeypatch.setattr(kept.time, "thread_time", lambda: asked.append(0.0) or float(len(asked)))
-    assert not goloader.DataLoader(Padded(), batch_size=4, num_workers=2).explain().native
+    assert not goloader.DataLoader(Padded(), batch_size=4, num_workers=2, in_order=False).explain().native
     assert len(asked) < kept._LOOKED_AT
 
 

@@ -26,6 +26,7 @@ from . import allowed
 from .index import init_fn, later, trial
 from .recipe import door
 from .recipe.record import Record as Recorded
+from .worker import keeping
 from .worker.iterator import without_slots
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def decide(loader: DataLoader[Any]) -> Plan | Refusal:
     decision = _decided(loader, standing)
     if isinstance(decision, Plan):
         _plans[loader] = decision
-        return decision
+        return keeping.refusal(loader, decision) or decision
     _plans.pop(loader)
     if standing is None and decision.code in _STANDING:
         if known is None or len(known) >= _STANDING_MAX:
@@ -238,7 +239,12 @@ def made(loader: DataLoader[Any], batches: int, cpu_s: float, clock_s: float) ->
 
 def working(loader: DataLoader[Any], resumed: Record | None) -> _BaseDataLoaderIter:
     """The iterator over worker processes, behind door 2 where the loader may take that and begins an epoch."""
-    return ReportedIterator(loader) if resumed is not None or not _native.available() else door.iterator(loader)
+    if resumed is not None or not _native.available():
+        return ReportedIterator(loader)
+    plan = _plans.get(loader)
+    if plan is not None and keeping.refusal(loader, plan) is not None:
+        return keeping.KeepingIterator(loader, plan)
+    return door.iterator(loader)
 
 
 def explain(loader: DataLoader[Any]) -> Explanation:

@@ -55,7 +55,8 @@ def _made(loader: Any) -> Plan:
         return granted(collation)
     lists = loader.num_workers > 0 or not collation.plain
     workers, size, rows = loader.num_workers, loader.batch_size, collation.takes_lists
-    samples = granted(datasets.lower(loader.dataset, lists=lists, rows=rows, workers=workers, size=size))
+    shared = collation.plain and _gives_workers_batches(loader)
+    samples = granted(datasets.lower(loader.dataset, lists=lists, rows=rows, workers=workers, size=size, shared=shared))
     after = collation.after
     if isinstance(samples, datasets.Scripts) and (after is None or _finishes_scripts(loader)):
         return _make_scripts(loader, samples, collation)
@@ -390,6 +391,12 @@ def _finishes_scripts(loader: Any) -> bool:
     In workers the core would have to be told of all generators where they stand behind what the function has drawn.
     """
     return loader.num_workers == 0 or loader.rng is not None
+
+
+def _gives_workers_batches(loader: Any) -> bool:
+    """Whether it is known of each batch of torch's workers which samples it has, for an epoch that they make alone."""
+    plain = loader.num_workers > 0 and loader.in_order and loader._auto_collation and not loader.persistent_workers
+    return bool(plain) and getattr(loader, "rng", None) is None and getattr(loader, "on_error", "raise") == "raise"
 
 
 def _going_on(loader: Any, why: Refusal) -> Collation | Called:

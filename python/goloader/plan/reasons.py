@@ -168,6 +168,10 @@ REASONS = {
         "Go reads texts, JSON and bytes of a stream, and Python makes objects of them",
         "nothing: numbers and images come as tensors",
     ),
+    "KEPT_LATER": Reason(
+        "samples are the same each time, and take long: workers make them in the first epoch, Go those of later ones",
+        "nothing",
+    ),
     "LABELS": Reason(
         "labels are not ints, or there are not as many as images", "use a list of ints, or an int64 array"
     ),

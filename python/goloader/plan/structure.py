@@ -56,6 +56,15 @@ def filled(structure: Structure, fields: Sequence[Any]) -> Any:
     return _each(structure, fields.__getitem__)
 
 
+def fields_of(structure: Structure, batch: Any) -> list[Any]:
+    """The fields of a batch that is put together so, from left to right."""
+    if isinstance(structure, int):
+        return [batch]
+    if isinstance(structure, dict):
+        return [field for name, each in structure.items() for field in fields_of(each, batch[name])]
+    return [field for each, part in zip(structure, batch, strict=True) for field in fields_of(each, part)]
+
+
 def _each(structure: Structure, number: Callable[[int], Any]) -> Any:
     if isinstance(structure, int):
         return number(structure)

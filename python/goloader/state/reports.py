@@ -25,13 +25,14 @@ Report = bytes | ExceptionWrapper | None
 
 
 class Said(NamedTuple):
-    """What a worker adds to a batch: the batch's number, its report, how many seconds it took, and the samples that
-    failed for it."""
+    """What a worker adds to a batch: the batch's number, its report, how many seconds it took, the samples that
+    failed for it, and whether all are as a KeepingIterator expects them."""
 
     batch: int
     report: Report
     took: float
     failures: tuple[Failure, ...]
+    alike: bool = False
 
 
 class Ready(NamedTuple):

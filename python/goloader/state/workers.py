@@ -109,6 +109,7 @@ class ReportedIterator(WorkerIterator, ResumableIterator):
 
     _ledger: WorkerLedger
     _ledgers = WorkerLedger
+    _kind: type[ReportingWorker] = ReportingWorker
 
     def __init__(self, loader: Any) -> None:
         book.of(loader)  # torch's constructor sees a stand-in for the loader
@@ -135,7 +136,7 @@ class ReportedIterator(WorkerIterator, ResumableIterator):
 
     def _worker(self) -> ReportingWorker:
         back = self._back
-        return ReportingWorker(
+        return self._kind(
             self._slots,
             self._owner,
             self._board,

@@ -47,7 +47,13 @@ FOREIGN_SHARE_MAX = 0.05
 
 
 def lower(
-    dataset: Any, *, lists: bool = True, rows: Lists = "", workers: int = 0, size: int | None = None
+    dataset: Any,
+    *,
+    lists: bool = True,
+    rows: Lists = "",
+    workers: int = 0,
+    size: int | None = None,
+    shared: bool = False,
 ) -> Samples | Refusal:
     """Where the samples of `dataset` are, or the reason why torch's own path has to load it.
 
@@ -55,13 +61,14 @@ def lower(
     rows     which lists of numbers that samples have are rows
     workers  processes that torch's loader would have, and
     size     samples of a batch, which say whether to make samples ahead is of any use
+    shared   what takes workers long may be taken from their batches
     """
     alone = dataset
     while type(alone) is Subset:
         alone = alone.dataset
     try:
         root, leaves = _tree(
-            dataset, lambda leaf: _known_or_kept(leaf, lists or leaf is not alone, rows, workers, size)
+            dataset, lambda leaf: _known_or_kept(leaf, lists or leaf is not alone, rows, workers, size, shared)
         )
         made = list(leaves.known.values())
         images = [column.spec in (Part, PairPart, PixelPart, PixelPairPart) for column in root.columns]
@@ -102,7 +109,7 @@ def _tree(dataset: Any, make: Callable[[Any], Node]) -> tuple[Node, Leaves]:
     return granted(why)
 
 
-def _known_or_kept(dataset: Any, lists: bool, rows: Lists, workers: int, size: int | None) -> Node:
+def _known_or_kept(dataset: Any, lists: bool, rows: Lists, workers: int, size: int | None, shared: bool) -> Node:
     """Raises RefusalError."""
     try:
         return _leaf(dataset, lists=lists, rows=rows)
@@ -110,7 +117,7 @@ def _known_or_kept(dataset: Any, lists: bool, rows: Lists, workers: int, size: i
         if refused.refusal.code != "CODE_UNREAD" or type(dataset) in (list, tuple):
             raise
         why = refused.refusal
-    return Kept(dataset, why, workers=workers, size=size)
+    return Kept(dataset, why, workers=workers, size=size, shared=shared)
 
 
 def _leaf(dataset: Any, *, lists: bool, rows: Lists) -> Node:

@@ -16,12 +16,12 @@ from ..collates.collation import is_channels_last
 from ..paths import Files
 from ..refusal import Refusal, granted
 from ..rows import Array, Field, Owner, Pixels, View
-from ..structure import in_tuples
+from ..structure import fields_of, in_tuples
 from ..transforms.lowered import Lowered
 from .beside import Beside
 from .cuts import Cut
 from .known.pictures import PixelPart
-from .own.kept import Pools
+from .own.kept import Alike, Pools
 from .tree import NOWHERE, Column, Indices, Node
 
 _greatest = np.maximum.reduce  # ndarray.max() calls it by way of Python
@@ -173,6 +173,11 @@ class Samples:
     @property
     def makes_ahead(self) -> bool:
         """Whether `ahead` makes anything."""
+        return False
+
+    @property
+    def waits(self) -> bool:
+        """Whether an epoch of torch's workers comes first, whose samples are kept."""
         return False
 
     @property
@@ -333,7 +338,10 @@ class Arrays(Samples):
         self.places = {number: number for number in self.texts}
         self.fields = tuple(made.field() for made in _joined([each for each in root.columns if each.spec is not str]))
         self._pools = Pools(root.columns)
-        self._values = {number: _values(column) for number, column in self.texts.items()}
+        self._values = {
+            number: column.pieces[0].values if len(column.pieces) == 1 else _Joined(column.pieces)
+            for number, column in self.texts.items()
+        }
         self._in = in_tuples(self.structure)
         pieces = list(itertools.chain.from_iterable(column.pieces for column in root.columns))
         self.in_lists = all(getattr(piece, "listed", False) for piece in pieces)
@@ -364,6 +372,18 @@ class Arrays(Samples):
     def makes_ahead(self) -> bool:
         return bool(self._pools)
 
+    @property
+    def waits(self) -> bool:
+        return self._pools.waits
+
+    def in_workers(self) -> Alike:
+        """torch's workers are about to make the samples of an epoch, which are kept."""
+        return self._pools.in_workers()
+
+    def take(self, rows: Indices, batch: Any) -> None:
+        """Keeps what they made of these."""
+        self._pools.take(rows, fields_of(self.structure, batch))
+
     def ahead(self, rows: Indices, *, alone: bool) -> dict[int, list[Any]]:
         if self._pools:
             self.made_now = self._pools.fill(rows, whole=alone)
@@ -384,13 +404,15 @@ class Arrays(Samples):
         hold_all(self.fields)
 
 
-def _values(column: Column) -> list[Any]:
-    """Of all rows; those that are not made yet come in later."""
-    if len(column.pieces) == 1:
-        values: list[Any] = column.pieces[0].values
-        return values
-    Pools([column]).fill(np.empty(0, np.int64), whole=True)
-    return list(itertools.chain.from_iterable(piece.values for piece in column.pieces))
+class _Joined:
+    """The values of several pieces, one after the other."""
+
+    def __init__(self, pieces: Sequence[Any]) -> None:
+        self._pieces, self._ends = pieces, [*itertools.accumulate(map(len, pieces))]
+
+    def __getitem__(self, at: int) -> Any:
+        number = bisect.bisect_right(self._ends, at)
+        return self._pieces[number].values[at - (self._ends[number - 1] if number else 0)]
 
 
 def _is_channels_last(array: Array) -> bool:

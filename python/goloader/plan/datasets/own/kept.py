@@ -8,11 +8,13 @@ Of the class nothing has to be understood but that a sample is the same each tim
 in pure.py, none of which draws, changes anything, or looks at files. What it goes by is looked at before each
 batch, as of any dataset that Go reads: once anything of it has changed, all is made anew.
 
-A sample is made as the first batch that has it is begun, so that no epoch takes longer than with torch.
+A sample is made as the first batch that has it is begun, so that no epoch takes longer than with torch. Samples that
+take long are made by torch's workers, side by side: what is kept is taken from their batches (doors/worker/keeping.py).
 """
 
 from __future__ import annotations
 
+import itertools
 import operator
 import sys
 import time
@@ -20,13 +22,14 @@ import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from pathlib import PosixPath
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from ....arrays.file_array import NUMPY_DTYPES, contiguous
 from ....state import generators
@@ -38,6 +41,7 @@ from ...structure import Structure
 from ...trust import ending
 from ...trust.look import is_a, name_of
 from ..tree import Column, Indices, Node
+from . import tokenizers
 from .bases import PYTHON, why_not_collated
 from .code import getitem_of, length_of
 from .pure import Pure
@@ -72,20 +76,21 @@ _LOOKS = 3
 # Without workers: to look at what code goes by, before each batch, may take this share of the time of its samples; and
 # to keep one takes 5 us, which has to be little beside the time that it takes.
 LOOK_MAX, SAMPLE_S_MIN = 0.05, 60e-6
-# CPU time that all samples may take where torch's workers make them side by side.
+# CPU time that samples may take that are still to be made, where torch's workers make them side by side.
 ALL_S_MAX = 0.1
 
 
 class _Code(Pure):
     """What the code of a dataset goes by."""
 
-    names, libraries = Pure.names | _NAMES, Pure.libraries | {"os", "posixpath"}
+    names, libraries = Pure.names | _NAMES | tokenizers.NAMES, Pure.libraries | {"os", "posixpath"}
 
     def __init__(self, dataset: Any) -> None:
         pandas = sys.modules.get("pandas")
         tables = () if pandas is None else (pandas.DataFrame, pandas.Series)
         self.known = (*Pure.known, PosixPath, *tables)
         self._bytes, self._dataset, self._kind = 0, dataset, type(dataset)
+        self._tokenizers: list[tuple[Any, tuple[Any, ...]]] = []
         self._function = getitem_of(dataset)
         super().__init__(self._function, dataset)
         if not self._state.known:
@@ -94,9 +99,18 @@ class _Code(Pure):
     def unchanged(self) -> bool:
         try:
             same = type(self._dataset) is self._kind and getitem_of(self._dataset) is self._function
-        except RefusalError:
+            same = same and all(
+                tokenizers.is_tokenizer(each) and tokenizers.settings_of(each) == was for each, was in self._tokenizers
+            )
+        except (RefusalError, UnreadableError):
             return False
         return same and super().unchanged()
+
+    def _look(self, value: Any, name: str) -> None:
+        if tokenizers.is_tokenizer(value):
+            self._tokenizers.append((value, tokenizers.settings_of(value)))
+        else:
+            super()._look(value, name)
 
     def _is_data(self, value: Any) -> bool:
         kind = type(value)
@@ -138,22 +152,23 @@ class Kept(Node):
 
     negatives, any_integer, open_ended, gives_index, tried = False, False, True, True, True
 
-    def __init__(self, dataset: Any, why: Refusal, *, workers: int, size: int | None) -> None:
+    def __init__(self, dataset: Any, why: Refusal, *, workers: int, size: int | None, shared: bool) -> None:
         """
         why      a compiler does not understand it
         workers  processes of torch's that would make samples side by side
         size     samples of a batch, where that is known
+        shared   what takes these long may be taken from their batches
         """
         self.dataset = dataset
         try:
             self._code = _Code(dataset)
             self.length = length_of(dataset)
-            self._look(workers, size or 1)
+            self._look(workers, size or 1, shared)
         except UnreadableError as error:
             told = f"{why.why}; nor are its samples kept, as it {error}"
             raise SourceRefusal(why.what, told, "CODE_UNREAD") from None
 
-    def _look(self, workers: int, size: int) -> None:
+    def _look(self, workers: int, size: int, shared: bool) -> None:
         """Makes some samples, to see what all are like."""
         if self.length < 1:
             raise UnreadableError("has no samples")
@@ -177,10 +192,11 @@ class Kept(Node):
                     break
         if told or generators.left(before):
             raise UnreadableError("warns, or draws random numbers")
-        sample_s = median(took)
+        places, sample_s = places[: len(made)], median(took)
         if not workers and sample_s < SAMPLE_S_MIN:
             raise UnreadableError(f"takes {sample_s * 1e6:.0f} us for one, and to keep it takes long beside that")
-        if workers and sample_s * self.length > ALL_S_MAX:
+        self._sample_s, self._by_workers = sample_s, bool(workers) and sample_s * self.length > ALL_S_MAX
+        if self._by_workers and not shared:
             raise UnreadableError(f"takes {sample_s * self.length:.1f} s for all of them, which workers share")
         looks = []
         for _ in range(_LOOKS):
@@ -192,7 +208,8 @@ class Kept(Node):
             raise UnreadableError("goes by more data than is looked at in the time of a batch")
         self._leaves: list[_Kept] = []
         self.structure = _structure(made[0], self._found)
-        self._parts = _parts_of(made[0])
+        self._skeleton = _skeleton(made[0])
+        self._parts = _parts_of(self._skeleton)
         try:
             found = [self._parts(sample) for sample in made]
             for number, leaf in enumerate(self._leaves):
@@ -204,6 +221,8 @@ class Kept(Node):
             raise UnreadableError("gives nothing but texts")
         if sum(leaf.bytes for leaf in self._leaves) * self.length > _KEPT_BYTES_MAX:
             raise UnreadableError("makes more than is kept in memory")
+        if self._by_workers and any(leaf.is_ragged for leaf in self._leaves):
+            raise UnreadableError("makes samples that differ in length, which workers share")
         self._made, self._settings = np.zeros(self.length, np.bool_), _settings()
         self._made[places] = not workers  # which have settings of their own
         self.columns = tuple(Column((leaf,), leaf.spec) for leaf in self._leaves)
@@ -216,19 +235,38 @@ class Kept(Node):
     def fill(self, rows: Indices) -> bool:
         """Makes the samples of these rows that were not made; whether there are any. Raises what the user's code
         raises."""
-        if self._settings != _settings():
-            self._made[:], self._settings = False, _settings()
+        self._settle(_settings())
         missing = rows[~self._made[rows]].tolist()
         if missing:
             self._keep(missing, [self._parts(self.dataset[row]) for row in missing])
             self._made[missing] = True
         return bool(missing)
 
-    def fill_all(self) -> None:
-        """Makes all samples but those that fail."""
-        for row in range(self.length):
-            with suppress(Exception):  # it comes again with the batch that has the sample
+    def fill_all(self, rows: Indices) -> None:
+        """The same, but for those that fail: their errors come again with the batches that have them."""
+        self._settle(_settings())
+        for row in rows[~self._made[rows]]:
+            with suppress(Exception):
                 self.fill(np.array([row]))
+
+    def _settle(self, settings: tuple[Any, ...]) -> None:
+        """What was made with other settings counts for nothing."""
+        if self._settings != settings:
+            self._made[:], self._settings = False, settings
+
+    def waits(self, rows: Indices) -> bool:
+        """Whether so many of these are still to be made that torch's workers make them sooner."""
+        made = int(self._made[rows].sum()) if self._settings == _settings(threads=1) else 0
+        return self._by_workers and (len(rows) - made) * self._sample_s > ALL_S_MAX
+
+    def in_workers(self) -> Alike:
+        """Workers are about to make samples."""
+        self._settle(_settings(threads=1))
+        return Alike(self._skeleton, [leaf.like for leaf in self._leaves])
+
+    def made(self, rows: Indices) -> None:
+        """These were kept, of a batch of a worker's."""
+        self._made[rows] = True
 
     def _keep(self, rows: list[int], samples: list[list[Any]]) -> None:
         for leaf, values in zip(self._leaves, zip(*samples, strict=True), strict=True):
@@ -238,9 +276,9 @@ class Kept(Node):
         return dataset is self.dataset and self._code.unchanged()
 
 
-def _settings() -> tuple[Any, ...]:
+def _settings(threads: int | None = None) -> tuple[Any, ...]:
     """What numbers are reckoned by: how many threads sum up, and in which dtype."""
-    return torch.get_num_threads(), torch.get_default_dtype()
+    return threads or torch.get_num_threads(), torch.get_default_dtype()
 
 
 def _structure(sample: Any, leaf: Callable[[Any], int]) -> Structure:
@@ -251,6 +289,14 @@ def _structure(sample: Any, leaf: Callable[[Any], int]) -> Structure:
     if kind is dict and sample:
         return {name: _structure(each, leaf) for name, each in sample.items()}
     return leaf(sample)
+
+
+def _skeleton(sample: Any) -> Any:
+    """A sample without its leaves."""
+    kind = type(sample)
+    if kind in (tuple, list) and sample:
+        return kind(map(_skeleton, sample))
+    return {name: _skeleton(each) for name, each in sample.items()} if kind is dict and sample else None
 
 
 def _parts_of(first: Any) -> Callable[[Any], list[Any]]:
@@ -269,6 +315,36 @@ def _parts_of(first: Any) -> Callable[[Any], list[Any]]:
         return [*items] if simple else [leaf for of, each in zip(inner, items, strict=True) for leaf in of(each)]
 
     return parts
+
+
+class Like(NamedTuple):
+    """What all values of one field have in common."""
+
+    kind: type
+    dtype: Any = None
+    shape: Any = None
+
+    def takes(self, value: Any) -> bool:
+        alike = type(value) is self.kind
+        return alike and (self.dtype is None or (value.dtype == self.dtype and value.shape == self.shape))
+
+
+class Alike:
+    """Tells, in a worker process, whether samples are like those that are kept: one that is of another type may leave
+    no trace in its batch."""
+
+    def __init__(self, skeleton: Any, likes: Sequence[Like]) -> None:
+        self._skeleton, self._likes = skeleton, likes
+
+    @cached_property
+    def _parts(self) -> Callable[[Any], list[Any]]:  # once in the worker, which it cannot be sent to
+        return _parts_of(self._skeleton)
+
+    def all(self, samples: Sequence[Any]) -> bool:
+        try:
+            return all(all(map(Like.takes, self._likes, self._parts(each))) for each in samples)
+        except _Left:
+            return False
 
 
 class _Kept:
@@ -292,6 +368,7 @@ class _Kept:
         if not self.is_text and (why := why_not_collated(first)):
             raise UnreadableError(f"gives what is {why}")
         self.values: list[Any] = [""] * self._count if self.is_text else []
+        self.is_ragged = False
 
     def __len__(self) -> int:
         return self._count
@@ -299,6 +376,7 @@ class _Kept:
     def settle(self, made: list[Any]) -> None:
         """Makes room for rows that have in common what these have. Raises _Left and UnreadableError."""
         self._check_types(made)
+        self.like = Like(self._kind, *((made[0].dtype, made[0].shape) if self._of_arrays else ()))
         if self.is_text:
             return
         if not self._of_arrays:
@@ -327,7 +405,7 @@ class _Kept:
         else:
             self._rows = np.empty((self._count, *item), self._dtype)
             self.array = Array.of(self._rows)
-        self._ragged = ragged
+        self.is_ragged = ragged
         self.spec = self._dtype.name, item, self._dtype.name, kind, str(ragged)
 
     def _check_types(self, values: Sequence[Any]) -> None:
@@ -357,7 +435,7 @@ class _Kept:
         if self.is_text:
             for row, value in zip(rows, values, strict=True):
                 self.values[row] = value
-        elif self._is_tensor and not self._ragged and len(self._shape) < 2:
+        elif self._is_tensor and not self.is_ragged and len(self._shape) < 2:
             self._keep_stacked(rows, values)
         elif self._of_arrays:
             self._keep_arrays(rows, self._arrays_of(values))
@@ -366,6 +444,21 @@ class _Kept:
                 self._rows[rows] = values
             except OverflowError:
                 raise _Left("a number that does not fit an int64") from None
+
+    def take(self, rows: Indices, values: Any, within: NDArray[np.bool_]) -> bool:
+        """Keeps what default_collate made of samples that are like the others: its items within, of these rows.
+        False for what it does not make of them."""
+        if self.is_text:
+            for row, value in zip(rows.tolist(), itertools.compress(values, within), strict=True):
+                self.values[row] = value
+            return True
+        if type(values) is not torch.Tensor or values.requires_grad:
+            return False
+        array = values.numpy()
+        if array.dtype != self._rows.dtype or array.shape != (len(within), *self._rows.shape[1:]):
+            return False
+        self._rows[rows] = array[within]
+        return True
 
     def _keep_stacked(self, rows: list[int], values: Sequence[Any]) -> None:
         """Tensors whose dimensions can lie in one way alone: as _keep_arrays, at once."""
@@ -381,10 +474,10 @@ class _Kept:
 
     def _keep_arrays(self, rows: list[int], arrays: Sequence[Any]) -> None:
         shapes, like = set(map(_SHAPE, arrays)), self._shape
-        alike = all(shape[:1] + like[1:] == shape for shape in shapes) if self._ragged else shapes == {like}
+        alike = all(shape[:1] + like[1:] == shape for shape in shapes) if self.is_ragged else shapes == {like}
         if arrays[0].dtype != self._dtype or not alike:
             raise _Left("an array of its own shape or dtype")
-        if not self._ragged:
+        if not self.is_ragged:
             self._rows[rows] = arrays
             return
         for row, array in zip(rows, arrays, strict=True):
@@ -399,31 +492,64 @@ class Pools:
     """The samples of such datasets that a loader's dataset has."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
-        # Of each dataset, once: what each index means, where its rows begin, and it.
-        known: dict[tuple[int, int], list[tuple[Indices | None, int, Kept]]] = {}
-        for column in columns:
+        # Of each column's pieces: its number, what each index means, and where the piece begins. Of each dataset
+        # the last two.
+        self._pieces: list[tuple[int, Indices | None, int, _Kept]] = []
+        pools: dict[tuple[int, int, int], tuple[Indices | None, int, Kept]] = {}
+        for number, column in enumerate(columns):
             begin = 0
-            of_column = []
             for piece in column.pieces:
                 if is_a(piece, _Kept):
-                    of_column.append((column.index, begin, piece.node()))
+                    self._pieces.append((number, column.index, begin, piece))
+                    pools.setdefault((id(piece.node()), id(column.index), begin), (column.index, begin, piece.node()))
                 begin += len(piece)
-            if of_column:
-                known.setdefault((id(of_column[0][2]), id(column.index)), of_column)
-        self._pools = [each for several in known.values() for each in several]
+        self._pools = [*pools.values()]
         self._all = False
+
+    @cached_property
+    def _reached(self) -> list[tuple[Kept, Indices]]:
+        """The datasets, and which of their samples there are indices of."""
+        return [
+            (node, np.arange(node.length) if index is None else np.unique(_within(index, begin, node)))
+            for index, begin, node in self._pools
+        ]
 
     def __bool__(self) -> bool:
         return bool(self._pools)
 
+    @property
+    def waits(self) -> bool:
+        """Whether torch's workers are to make the samples of an epoch."""
+        return any(node.waits(rows) for node, rows in self._reached)
+
+    def in_workers(self) -> Alike:
+        """They are about to."""
+        first, *_ = [node.in_workers() for _, _, node in self._pools]
+        return first
+
+    def take(self, rows: Indices, leaves: Sequence[Any]) -> None:
+        """Keeps the samples of a batch of theirs, which default_collate made; a value for each column."""
+        for number, index, begin, piece in self._pieces:
+            at = (rows if index is None else index[rows]) - begin
+            within = (at >= 0) & (at < len(piece))
+            if not piece.take(at[within], leaves[number], within):
+                return
+        for index, begin, node in self._pools:
+            node.made(_within(rows if index is None else index[rows], begin, node))
+
     def fill(self, rows: Indices, *, whole: bool) -> bool:
         """Makes samples of these, or first all; whether there were any to make. Raises what the user's code raises."""
         if whole and not self._all:
-            for _, _, node in self._pools:
-                node.fill_all()
+            for node, reached in self._reached:
+                node.fill_all(reached)
         self._all = self._all or whole
         made = False
         for index, begin, node in self._pools:
-            at = (rows if index is None else index[rows]) - begin
-            made = node.fill(at[(at >= 0) & (at < node.length)]) or made
+            made = node.fill(_within(rows if index is None else index[rows], begin, node)) or made
         return made
+
+
+def _within(rows: Indices, begin: int, node: Kept) -> Indices:
+    """Those of a dataset's own rows, which begin there."""
+    at = rows - begin
+    return at[(at >= 0) & (at < node.length)]

@@ -1,0 +1,98 @@
+"""An epoch of torch's workers whose samples are kept: Go makes the batches of those after it.
+
+Only of a dataset whose samples are the same each time (plan/datasets/own/kept.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from ...plan import Plan, Refusal, planner
+from ...plan.datasets import Arrays
+from ...plan.datasets.own.kept import Alike
+from ...plan.trust.look import name_of
+from ...state.reports import ReportingWorker, Said
+from ...state.workers import ReportedIterator
+
+if TYPE_CHECKING:
+    from ..._loader import DataLoader
+
+
+def refusal(loader: DataLoader[Any], plan: Plan) -> Refusal | None:
+    """Why a plan's batches are made by torch's workers in the next epoch; None if they are not."""
+    if plan.samples is None or not plan.samples.waits:
+        return None
+    why = "its workers make each sample, once; of what they made Go makes the batches of later epochs"
+    return Refusal("source", name_of(loader.dataset), why, "KEPT_LATER")
+
+
+class KeepingWorker(ReportingWorker):
+    """Says of each batch whether its samples are like others.
+
+    stands  tells, behind worker_init_fn, whether the dataset is what it was; None if there is no such function
+    """
+
+    alike: Alike
+    stands: Callable[[], bool] | None
+
+    def began(self, arguments: dict[str, Any]) -> None:
+        init_fn = arguments["init_fn"]
+        self._same = init_fn is None
+        if init_fn is not None:
+            arguments["init_fn"] = partial(self._initialized, init_fn)
+        super().began(arguments)
+        self._collate, self._are_alike = arguments["collate_fn"], False
+        arguments["collate_fn"] = self._collated
+
+    def _initialized(self, init_fn: Callable[[int], None], worker: int) -> None:
+        init_fn(worker)
+        assert self.stands is not None
+        self._same = self.stands()
+
+    def _collated(self, samples: Any) -> Any:
+        self._are_alike = self._same and self.alike.all(samples)
+        return self._collate(samples)
+
+    def extra(self, *, over: bool) -> Said:
+        return super().extra(over=over)._replace(alike=self._are_alike)
+
+
+class KeepingIterator(ReportedIterator):
+    """The iterator of such an epoch."""
+
+    _kind = KeepingWorker
+
+    def __init__(self, loader: DataLoader[Any], plan: Plan) -> None:
+        self._length, self._samples = plan.length, cast(Arrays, plan.samples)
+        self._alike = self._samples.in_workers()
+        # worker_init_fn may change what a worker loads: it sees to that itself, as it was forked.
+        self._stands = partial(planner.loads_the_same, plan, loader) if loader.worker_init_fn is not None else None
+        # What each batch is asked to have.
+        self._indices: dict[int, Any] = {}
+        super().__init__(loader)
+
+    def _worker(self) -> KeepingWorker:
+        worker = cast(KeepingWorker, super()._worker())
+        worker.alike, worker.stands = self._alike, self._stands
+        return worker
+
+    def _reset(self, loader: Any, first_iter: bool = False) -> None:
+        self._indices.clear()
+        super()._reset(loader, first_iter)
+
+    def _next_index(self) -> Any:
+        index = super()._next_index()
+        self._indices[self._send_idx] = index
+        return index
+
+    def _accept(self, data: Any, worker: int) -> Any:
+        indices, said = self._indices.pop(self._rcvd_idx - 1), getattr(data, "extra", None)
+        batch = super()._accept(data, worker)
+        known = all(type(each) is int and 0 <= each < self._length for each in indices)
+        if known and said is not None and said.alike:
+            self._samples.take(np.array(indices), batch)
+        return batch

@@ -1,0 +1,213 @@
+"""Classes that call a tokenizer (plan/datasets/own/tokenizers.py): its tokens are kept as long as it is the same."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tokenizers import Tokenizer, normalizers, pre_tokenizers
+from tokenizers.models import BPE, WordLevel
+from torch.utils import data
+from transformers import BertTokenizerFast, PreTrainedTokenizerFast
+from twins import Program, check, loader_of
+
+import goloader
+from goloader.plan.datasets.own import kept
+
+COUNT = 21
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefgh", *(f"##{letter}" for letter in "abcdefgh")]
+TEXTS = ["".join(random.Random(n).choices("abcdefghi  ", k=3 + n)) for n in range(COUNT)]
+
+
+@pytest.fixture(autouse=True)
+def at_any_price(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "LOOK_MAX", 1e9)
+    monkeypatch.setattr(kept, "SAMPLE_S_MIN", 0.0)
+    monkeypatch.setattr(kept, "ALL_S_MAX", 0.0)
+    monkeypatch.setenv("TOKENIZERS_PARALLELISM", "false")
+
+
+@pytest.fixture
+def bert(tmp_path: Path) -> Any:
+    (tmp_path / "vocab.txt").write_text("\n".join(WORDS))
+    return BertTokenizerFast(str(tmp_path / "vocab.txt"))
+
+
+def core(dropout: float | None = None) -> Tokenizer:
+    vocabulary = {word: n for n, word in enumerate(WORDS)}
+    tokenizer = Tokenizer(WordLevel(vocabulary, "[UNK]") if dropout is None else BPE(vocabulary, [], dropout=dropout))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.enable_padding(length=12)
+    tokenizer.enable_truncation(12)
+    return tokenizer
+
+
+class Base(data.Dataset[Any]):
+    def __init__(self, tokenizer: Any) -> None:
+        self.texts, self.labels, self.tokenizer = list(TEXTS), [n % 3 for n in range(COUNT)], tokenizer
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+class Reviews(Base):
+    """As in many tutorials of text classification with BERT."""
+
+    def __getitem__(self, i: int) -> Any:
+        encoding = self.tokenizer.encode_plus(
+            str(self.texts[i]), add_special_tokens=True, max_length=16, truncation=True, padding="max_length",
+            return_token_type_ids=False, return_attention_mask=True, return_tensors="pt",
+        ) if hasattr(self.tokenizer, "encode_plus") else self.tokenizer(str(self.texts[i]), max_length=16)  # fmt: skip
+        return {"text": self.texts[i], "input_ids": encoding["input_ids"].flatten()}
+
+
+class Called(Base):
+    def __getitem__(self, i: int) -> Any:
+        text = " ".join(self.texts[i].split())
+        encoding = self.tokenizer(text, max_length=16, truncation=True, padding="max_length", return_tensors="pt")
+        return {
+            "review": text,
+            "input_ids": encoding["input_ids"].flatten(),
+            "mask": encoding.attention_mask.squeeze(0),
+            "targets": torch.tensor(self.labels[i], dtype=torch.long),
+        }
+
+
+class Pairs(Base):
+    def __getitem__(self, i: int) -> Any:
+        encoding = self.tokenizer(
+            self.texts[i], self.texts[-i], padding="max_length", truncation="only_second", max_length=24
+        )
+        return {key: torch.tensor(value) for key, value in encoding.items()}, self.labels[i]
+
+
+class Encoded(Base):
+    def __getitem__(self, i: int) -> Any:
+        ids = self.tokenizer.encode(self.texts[i], add_special_tokens=False)[:9]
+        ids = [self.tokenizer.cls_token_id, *ids, self.tokenizer.sep_token_id]
+        return np.array(ids + [self.tokenizer.pad_token_id] * (11 - len(ids))), float(self.labels[i])
+
+
+class ByTokens(Base):
+    def __getitem__(self, i: int) -> Any:
+        tokens = ["[CLS]", *self.tokenizer.tokenize(self.texts[i])[:10], "[SEP]"]
+        ids = self.tokenizer.convert_tokens_to_ids(tokens)
+        return torch.tensor(ids + [0] * (12 - len(ids))), len(tokens)
+
+
+class OfCore(Base):
+    def __getitem__(self, i: int) -> Any:
+        encoding = self.tokenizer.encode(self.texts[i])
+        return torch.tensor(encoding.ids), torch.tensor(encoding.attention_mask)
+
+
+WITH_BERT = [Called, Pairs, Encoded, ByTokens]
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("kind", [*WITH_BERT, OfCore])
+def test_batches_are_torch_s(kind: type[Base], workers: int, bert: Any) -> None:
+    tokenizer = core() if kind is OfCore else bert
+    arguments = loader_of(lambda: kind(tokenizer), batch_size=4, shuffle=True, num_workers=workers)
+    check(Program(arguments, epochs=4), native=not workers)
+    loader: goloader.DataLoader[Any] = goloader.DataLoader(**arguments())
+    list(loader)
+    assert loader.explain().native
+
+
+def normalized(tokenizer: Any) -> None:
+    of(tokenizer).normalizer = normalizers.Replace("a", "b")
+
+
+def of(tokenizer: Any) -> Tokenizer:
+    return tokenizer if type(tokenizer) is Tokenizer else tokenizer.backend_tokenizer
+
+
+CHANGES: dict[str, Callable[[Any], Any]] = {
+    "added tokens": lambda tokenizer: tokenizer.add_tokens(["ab", "cd"]),
+    "another side": lambda tokenizer: setattr(tokenizer, "padding_side", "left"),
+    "another token for padding": lambda tokenizer: setattr(tokenizer, "pad_token", "h"),
+    "its normalizer": normalized,
+    "its model": lambda tokenizer: setattr(
+        of(tokenizer), "model", WordLevel({w: n for n, w in enumerate(WORDS[::-1])}, "[UNK]")
+    ),
+    "its method": lambda tokenizer: setattr(tokenizer, "encode", lambda text, **options: [7, 7]),
+}
+OF_CORE: dict[str, Callable[[Any], Any]] = {
+    "added tokens": CHANGES["added tokens"],
+    "its normalizer": normalized,
+    "truncation": lambda tokenizer: tokenizer.enable_truncation(5),
+    "padding": lambda tokenizer: tokenizer.enable_padding(length=14, pad_id=3),
+}
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("epoch", [1, 2])
+@pytest.mark.parametrize("what", CHANGES)
+@pytest.mark.parametrize("kind", [Called, Encoded])
+def test_changes_of_a_tokenizer_are_seen(kind: type[Base], what: str, epoch: int, workers: int, tmp_path: Path) -> None:
+    (tmp_path / "vocab.txt").write_text("\n".join(WORDS))
+
+    def before(now: int, loader: Any) -> None:
+        if now == epoch:
+            CHANGES[what](loader.dataset.tokenizer)
+
+    def made() -> Any:
+        return kind(BertTokenizerFast(str(tmp_path / "vocab.txt")))
+
+    check(Program(loader_of(made, batch_size=4, num_workers=workers), epochs=4, before=before), native=not workers)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("what", OF_CORE)
+def test_changes_of_a_core_s_tokenizer_are_seen(what: str, workers: int) -> None:
+    def before(now: int, loader: Any) -> None:
+        if now == 2:
+            OF_CORE[what](loader.dataset.tokenizer)
+
+    arguments = loader_of(lambda: OfCore(core()), batch_size=4, num_workers=workers)
+    check(Program(arguments, epochs=4, before=before), native=not workers)
+
+
+class OwnTokenizer(PreTrainedTokenizerFast):
+    """Of the user's own: it may remember something."""
+
+    def encode(self, *arguments: Any, **options: Any) -> Any:
+        self.calls = getattr(self, "calls", 0) + 1
+        return [self.calls]
+
+
+class OwnStep:
+    def normalize(self, normalized: Any) -> None:
+        normalized.append("a")
+
+
+def draws(bert: Any) -> Any:
+    return core(dropout=0.5)
+
+
+def has_code(bert: Any) -> Any:
+    tokenizer = core()
+    tokenizer.normalizer = normalizers.Normalizer.custom(OwnStep())
+    return tokenizer
+
+
+def own(bert: Any) -> Any:
+    return OwnTokenizer(tokenizer_object=core(), pad_token="[PAD]")
+
+
+def patched(bert: Any) -> Any:
+    bert.tokenize = lambda text: random.choices("abc", k=3)
+    return bert
+
+
+@pytest.mark.parametrize("made", [draws, has_code, own, patched])
+def test_other_tokenizers_are_called_each_time(made: Callable[[Any], Any], bert: Any) -> None:
+    kind = {own: Encoded, patched: ByTokens}.get(made, OfCore)
+    loader: goloader.DataLoader[Any] = goloader.DataLoader(kind(made(bert)), batch_size=4)
+    assert not loader.explain().native and "uses" in str(loader.explain())
