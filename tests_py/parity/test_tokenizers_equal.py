@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import random
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -55,17 +57,6 @@ class Base(data.Dataset[Any]):
         return len(self.texts)
 
 
-class Reviews(Base):
-    """As in many tutorials of text classification with BERT."""
-
-    def __getitem__(self, i: int) -> Any:
-        encoding = self.tokenizer.encode_plus(
-            str(self.texts[i]), add_special_tokens=True, max_length=16, truncation=True, padding="max_length",
-            return_token_type_ids=False, return_attention_mask=True, return_tensors="pt",
-        ) if hasattr(self.tokenizer, "encode_plus") else self.tokenizer(str(self.texts[i]), max_length=16)  # fmt: skip
-        return {"text": self.texts[i], "input_ids": encoding["input_ids"].flatten()}
-
-
 class Called(Base):
     def __getitem__(self, i: int) -> Any:
         text = " ".join(self.texts[i].split())
@@ -100,13 +91,39 @@ class ByTokens(Base):
         return torch.tensor(ids + [0] * (12 - len(ids))), len(tokens)
 
 
+class Cleaned(Base):
+    """A method of its own, and variables that are set to something else first."""
+
+    def encode(self, text: str) -> Any:
+        text = html.unescape(unicodedata.normalize("NFKC", text)).lower()
+        return self.tokenizer(text, padding="max_length", truncation=True, max_length=10, return_tensors="pt")
+
+    def __getitem__(self, i: int) -> Any:
+        encoding = self.encode(self.texts[i])
+        labels = encoding["input_ids"].clone()
+        labels[labels == self.tokenizer.pad_token_id] = -100
+        encoding = {key: value.squeeze(0) for key, value in encoding.items()}
+        encoding["labels"] = labels.squeeze(0)
+        return encoding
+
+
+class Labelled(Base):
+    """Of each token the label of its word."""
+
+    def __getitem__(self, i: int) -> Any:
+        words = self.texts[i].split()
+        encoding = self.tokenizer(words, is_split_into_words=True, truncation=True, padding="max_length", max_length=16)
+        labels = [-100 if word is None else len(words[word]) for word in encoding.word_ids()]
+        return torch.tensor(encoding["input_ids"]), torch.tensor(labels)
+
+
 class OfCore(Base):
     def __getitem__(self, i: int) -> Any:
         encoding = self.tokenizer.encode(self.texts[i])
         return torch.tensor(encoding.ids), torch.tensor(encoding.attention_mask)
 
 
-WITH_BERT = [Called, Pairs, Encoded, ByTokens]
+WITH_BERT = [Called, Pairs, Encoded, ByTokens, Cleaned, Labelled]
 
 
 @pytest.mark.parametrize("workers", [0, 2])

@@ -47,15 +47,16 @@ REACHING = ("ASYNC", "DELETE_ATTR", "DELETE_GLOBAL", "IMPORT", "STORE_ATTR", "ST
 
 # What gives something of its own, whatever it is given; builtins that do; and methods that may give what they are of.
 MAKERS = {
-    "array", "astype", "cat", "clone", "concatenate", "copy", "default_collate", "empty", "full", "full_like", "item",
-    "new_full", "new_ones", "new_tensor", "new_zeros", "numel", "ones", "ones_like", "pad_sequence", "size", "stack",
-    "tensor", "zeros", "zeros_like",
+    "array", "astype", "cat", "clone", "concatenate", "convert_tokens_to_ids", "copy", "default_collate", "empty",
+    "findall", "full", "full_like", "item", "new_full", "new_ones", "new_tensor", "new_zeros", "numel",
+    "ones", "ones_like", "pad_sequence", "size", "split", "stack", "tensor", "zeros", "zeros_like",
 }  # fmt: skip
 BUILTINS = {"dict", "float", "int", "len", "list"}
 SAME = {
     "contiguous", "double", "flatten", "float", "half", "int", "long", "numpy", "permute", "reshape", "squeeze", "t",
     "to", "transpose", "unsqueeze", "view",
 }  # fmt: skip
+_COMPREHENSIONS = {"<dictcomp>", "<listcomp>", "<setcomp>"}  # functions of their own before Python 3.12
 _CALLS = {"CALL", "CALL_FUNCTION", "CALL_METHOD"}
 _CALLS_BY_NAME = {"CALL_FUNCTION_KW", "CALL_KW"}
 # What comes between what a call takes; PUSH_NULL comes behind what is called since Python 3.13.
@@ -211,6 +212,15 @@ class Changes:
             at -= 1
         return -1
 
+    def _is_set_to_own(self, at: int, name: str) -> bool:
+        """Whether a variable was last set to what is the code's own, where one way alone leads from there to here."""
+        for before in range(at, 0, -1):
+            if before in self._targets:
+                return False
+            if self._steps[before][:2] == ("STORE_FAST", name):
+                return self._is_own(before - 1)
+        return False
+
     def _is_own(self, at: int) -> bool:
         """Whether it is the code's own what ends there."""
         last = self._last(at)
@@ -227,7 +237,7 @@ class Changes:
             unpacks = any(kind.startswith("UNPACK") for kind, _, _ in self._steps[max(0, begin) : at])
             return not unpacks and self._is_own(begin - 1)
         if kind.startswith("LOAD_FAST"):
-            return name in self._own
+            return name in self._own or self._is_set_to_own(at, name)
         if kind == "INPLACE":
             return self._is_own(self._begin(at - 1) - 1)
         if kind in _CALLS or kind in _CALLS_BY_NAME:
@@ -239,6 +249,14 @@ class Changes:
             if end < 0:
                 return False
             kind, name, _ = self._steps[end]
+            if kind == "GET_ITER":  # Python 3.11 has what a comprehension goes through in the place of an object
+                end = self._last(self._begin(end) - 1)
+                kind, name, _ = self._steps[end]
+            if kind == "MAKE_FUNCTION":
+                return any(
+                    type(code) is CodeType and code.co_name in _COMPREHENSIONS
+                    for _, code, _ in self._steps[end - 2 : end]
+                )
             if kind in ("LOAD_GLOBAL", "LOAD_NAME") and name in BUILTINS:
                 return True
             found = kind in ("LOAD_ATTR", "LOAD_GLOBAL", "LOAD_METHOD", "LOAD_NAME") and name in MAKERS

@@ -42,13 +42,13 @@ TEXT_NAMES = {
     "capitalize", "casefold", "count", "decode", "encode", "endswith", "find", "findall", "fullmatch", "group",
     "groups", "isalnum", "isalpha", "isdigit", "islower", "isspace", "isupper", "join", "lower", "lstrip", "match",
     "partition", "removeprefix", "removesuffix", "replace", "rfind", "rpartition", "rsplit", "rstrip", "search",
-    "splitlines", "startswith", "strip", "sub", "swapcase", "title", "upper", "zfill",
+    "splitlines", "startswith", "strip", "sub", "swapcase", "title", "unescape", "upper", "zfill",
 }  # fmt: skip
 _NAMES = {
     *NAMES, *TEXT_NAMES, "add", "arange", "ascii_letters", "ascii_lowercase", "clear", "digits", "discard", "pattern",
     "pop", "punctuation", "remove", "reverse", "setdefault",
 }  # fmt: skip
-_LIBRARIES = {*LIBRARIES, "re", "string"}
+_LIBRARIES = {*LIBRARIES, "html", "re", "string", "unicodedata"}
 _FUNCTIONS = (
     *(each for each in FUNCTIONS if each is not type),
     abs, bytes, chr, divmod, frozenset, ord, round, slice, torch.arange, re.sub, re.split, re.findall, re.match,
