@@ -22,6 +22,7 @@ from .doors import allowed, choice
 from .doors.index import init_fn, later
 from .doors.index.iterators import InlineIterator, PrefetchingIterator
 from .doors.recipe import door
+from .doors.worker import keeping
 from .doors.worker.iterator import without_slots
 from .on_error import Action, OnError
 from .plan import Explanation, Refusal
@@ -243,6 +244,7 @@ class DataLoader(data.DataLoader[T_co]):
     def _epoch(self) -> _BaseDataLoaderIter:
         asked = time.perf_counter()
         choice.tell(self)
+        keeping.end(self)
         resumed = book.resumed(self)
         iterator = super().__iter__() if resumed is None else resumed
         book.of(self).clock.began(asked)

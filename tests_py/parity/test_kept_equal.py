@@ -387,6 +387,31 @@ def test_workers_that_are_not_forked_make_samples_once() -> None:
     assert loader.explain().native
 
 
+@pytest.mark.usefixtures("by_workers")
+@pytest.mark.parametrize("leave", [(None,), (2, None), (None, 2)], ids=str)
+@pytest.mark.parametrize("changed", [None, 1, 2, 3])
+def test_persistent_workers_end_once_all_is_kept(changed: int | None, leave: tuple[int | None, ...]) -> None:
+    """They have the dataset as it was when they began."""
+    begun: list[Any] = []
+
+    def before(epoch: int, loader: Any) -> None:
+        if type(loader) is goloader.DataLoader:
+            begun.append(getattr(loader._iterator, "_workers", None))
+        if epoch == changed:
+            loader.dataset.tensor.mul_(2)
+
+    arguments = loader_of(
+        lambda: Standardised(), batch_size=4, shuffle=True, num_workers=2, persistent_workers=True, generator=generator
+    )
+    program = Program(arguments, epochs=5, leave=leave, draw=True, before=before)
+    check(program, native=False)
+    assert [None if each is None else len(each) for each in begun][:3] == [
+        None,
+        2,
+        2 if changed == 1 or leave[0] else 0,
+    ]
+
+
 def seeded(worker: int) -> None:
     random.seed(worker)
 

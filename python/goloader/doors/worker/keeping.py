@@ -6,6 +6,7 @@ Only of a dataset whose samples are the same each time (plan/datasets/own/kept.p
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,6 +16,8 @@ from ...plan import Plan, Refusal, planner
 from ...plan.datasets import Arrays
 from ...plan.datasets.own.kept import Alike
 from ...plan.trust.look import name_of
+from ...state import book
+from ...state.ledger import read
 from ...state.reports import ReportingWorker, Said
 from ...state.workers import ReportedIterator
 
@@ -67,7 +70,7 @@ class KeepingIterator(ReportedIterator):
     _kind = KeepingWorker
 
     def __init__(self, loader: DataLoader[Any], plan: Plan) -> None:
-        self._length, self._samples = plan.length, cast(Arrays, plan.samples)
+        self.plan, self._samples = plan, cast(Arrays, plan.samples)
         self._alike = self._samples.in_workers()
         # worker_init_fn may change what a worker loads: it sees to that itself, as it was forked.
         self._stands = partial(planner.loads_the_same, plan, loader) if loader.worker_init_fn is not None else None
@@ -92,7 +95,19 @@ class KeepingIterator(ReportedIterator):
     def _accept(self, data: Any, worker: int) -> Any:
         indices, said = self._indices.pop(self._rcvd_idx - 1), getattr(data, "extra", None)
         batch = super()._accept(data, worker)
-        known = all(type(each) is int and 0 <= each < self._length for each in indices)
+        known = all(type(each) is int and 0 <= each < self.plan.length for each in indices)
         if known and said is not None and said.alike:
             self._samples.take(np.array(indices), batch)
         return batch
+
+
+def end(loader: DataLoader[Any]) -> None:
+    """Ends persistent workers whose samples are all kept: the epoch that begins goes on with the seed that they had."""
+    iterator = loader._iterator
+    if type(iterator) is not KeepingIterator or refusal(loader, iterator.plan) is not None:
+        return
+    if not planner.unchanged(iterator.plan, loader):
+        return  # they have the dataset as it was when they began
+    iterator._shutdown_workers()
+    loader._iterator = None
+    book.of(loader).loaded = replace(read(iterator._ledger.record()), finished=True)

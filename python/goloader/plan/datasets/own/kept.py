@@ -61,8 +61,9 @@ _NAMES = {
 }  # fmt: skip
 _WHOLES = (list, tuple, dict, set, frozenset)
 
-# Items of data that its code goes by, and bytes of arrays in it: all are compared with what they were.
-_ITEMS_MAX, _BYTES_MAX = 200_000, 32 << 20
+# Items of data that its code goes by, without workers and with them, and bytes of arrays in it: all are compared with
+# what they were, before each batch or before each epoch.
+_ITEMS_MAX, _ITEMS_MAX_OF_EPOCHS, _BYTES_MAX = 200_000, 4_000_000, 32 << 20
 # Of samples.
 _KEPT_BYTES_MAX = 256 << 20
 # In which time they are to be made, or the first two where there are no workers: others wait for a batch.
@@ -85,7 +86,8 @@ class _Code(Pure):
 
     names, libraries = Pure.names | _NAMES | tokenizers.NAMES, Pure.libraries | {"os", "posixpath"}
 
-    def __init__(self, dataset: Any) -> None:
+    def __init__(self, dataset: Any, items_max: int) -> None:
+        self._items_max = items_max
         pandas = sys.modules.get("pandas")
         tables = () if pandas is None else (pandas.DataFrame, pandas.Series)
         self.known = (*Pure.known, PosixPath, *tables)
@@ -117,8 +119,8 @@ class _Code(Pure):
         return kind in (np.ndarray, torch.Tensor, *_WHOLES) or kind in FIXED or is_table(value)
 
     def _check_data(self, value: Any, name: str) -> None:
-        if self._count(value) > _ITEMS_MAX or self._bytes > _BYTES_MAX:
-            raise UnreadableError(f"uses {name}, which holds more than goloader looks at for each batch")
+        if self._count(value) > self._items_max or self._bytes > _BYTES_MAX:
+            raise UnreadableError(f"uses {name}, which holds more than goloader looks at, again and again")
 
     def _count(self, value: Any) -> int:
         """The items of some data. Raises UnreadableError for what is none."""
@@ -161,7 +163,7 @@ class Kept(Node):
         """
         self.dataset = dataset
         try:
-            self._code = _Code(dataset)
+            self._code = _Code(dataset, _ITEMS_MAX_OF_EPOCHS if workers else _ITEMS_MAX)
             self.length = length_of(dataset)
             self._look(workers, size or 1, shared)
         except UnreadableError as error:
@@ -199,7 +201,7 @@ class Kept(Node):
         if self._by_workers and not shared:
             raise UnreadableError(f"takes {sample_s * self.length:.1f} s for all of them, which workers share")
         looks = []
-        for _ in range(_LOOKS):
+        for _ in range(1 if workers else _LOOKS):
             begun = time.thread_time()
             if not self._code.unchanged():
                 raise UnreadableError("goes by data that may change unseen")
@@ -318,15 +320,13 @@ def _parts_of(first: Any) -> Callable[[Any], list[Any]]:
 
 
 class Like(NamedTuple):
-    """What all values of one field have in common."""
+    """What all values of one field have in common, but for their shape."""
 
     kind: type
     dtype: Any = None
-    shape: Any = None
 
-    def takes(self, value: Any) -> bool:
-        alike = type(value) is self.kind
-        return alike and (self.dtype is None or (value.dtype == self.dtype and value.shape == self.shape))
+    def takes(self, values: Sequence[Any]) -> bool:
+        return {*map(type, values)} == {self.kind} and (self.dtype is None or {*map(_DTYPE, values)} == {self.dtype})
 
 
 class Alike:
@@ -342,7 +342,7 @@ class Alike:
 
     def all(self, samples: Sequence[Any]) -> bool:
         try:
-            return all(all(map(Like.takes, self._likes, self._parts(each))) for each in samples)
+            return all(map(Like.takes, self._likes, zip(*map(self._parts, samples), strict=True)))
         except _Left:
             return False
 
@@ -376,7 +376,7 @@ class _Kept:
     def settle(self, made: list[Any]) -> None:
         """Makes room for rows that have in common what these have. Raises _Left and UnreadableError."""
         self._check_types(made)
-        self.like = Like(self._kind, *((made[0].dtype, made[0].shape) if self._of_arrays else ()))
+        self.like = Like(self._kind, made[0].dtype if self._of_arrays else None)
         if self.is_text:
             return
         if not self._of_arrays:

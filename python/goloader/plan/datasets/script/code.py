@@ -59,6 +59,9 @@ from ..reads.sounds import reader_of
 from ..tree import Indices
 from .images.arrays import ARITHMETIC
 
+# Samples that show whether lists differ in length before all are looked at.
+_LOOKED_AT = 16
+
 
 @dataclass(frozen=True)
 class AllItems(Expression):
@@ -197,15 +200,24 @@ class ScriptCode(OwnCode):
         if of not in self._counts:
             self._counts[of] = 0
             with suppress(UnreadableError, *ERRORS):
-                _, wholes = self._of_all(of)
-                if {*map(type, wholes)} <= {list, tuple} and len(counts := {*map(len, wholes)}) == 1:
-                    self._counts[of] = counts.pop()
+                self._counts[of] = self._counted(of)
         return self._counts[of]
 
-    def _of_all(self, of: Expression) -> tuple[Columns, Sequence[Any]]:
-        """What a value is for each index. Raises UnreadableError, or as its code may."""
-        columns = Columns(self, (of,), length=lambda: length_of(self.dataset))
-        return columns, columns.work_out(range(columns.length))[0]
+    def _columns(self, of: Expression) -> Columns:
+        """What says what a value is for each index."""
+        return Columns(self, (of,), length=lambda: length_of(self.dataset))
+
+    def _counted(self, of: Expression) -> int:
+        """How many items a value has, if that is the same for every index; 0 for others, which most show soon."""
+        columns = self._columns(of)
+        every, count = range(columns.length), 0
+        for indices in (every[:: len(every) // _LOOKED_AT + 1], every):
+            wholes = columns.work_out(indices)[0]
+            counts = {*map(len, wholes)} if {*map(type, wholes)} <= {list, tuple} else set()
+            if len(counts) != 1:
+                return 0
+            count = counts.pop()
+        return count
 
     @property
     def opens_images(self) -> int:
@@ -306,8 +318,8 @@ class ScriptCode(OwnCode):
         if condition not in self._outcomes:
             self._outcomes[condition] = None
             with suppress(UnreadableError, *ERRORS):
-                columns, values = self._of_all(condition)
-                if len(outcomes := {*values}) == 1:
+                columns = self._columns(condition)
+                if len(outcomes := {*columns.work_out(range(columns.length))[0]}) == 1:
                     self._outcomes[condition] = columns, outcomes.pop()
         known = self._outcomes[condition]
         return None if known is None else known[1]

@@ -293,7 +293,10 @@ class WholeLeaf(Leaf):
         return Value(sample, make=make)
 
     def _of_any_length(self, base: Base | Ahead, rows: Integers, cuts: tuple[slice, ...] = ()) -> Value:
-        raise UnreadableError("takes lists that differ in length, or words of texts")
+        raise UnreadableError("takes lists that differ in length")
+
+    def _words(self, item: Expression, text: Expression) -> Value:
+        raise UnreadableError("looks up words of texts")  # of which there may be many
 
     def _shape(self, value: Value) -> list[Value]:
         sample = value.sample
