@@ -395,13 +395,14 @@ def _finishes_scripts(loader: Any) -> bool:
 
 def _gives_workers_batches(loader: Any) -> bool:
     """Whether it is known of each batch of torch's workers which samples it has, for an epoch that they make alone."""
-    plain = loader.num_workers > 0 and loader.in_order and loader._auto_collation
-    anew = not loader.persistent_workers or loader.worker_init_fn is None
-    return (
-        bool(plain)
-        and anew
+    policy = getattr(loader, "on_error", "raise")
+    return bool(
+        loader.num_workers > 0
+        and loader.in_order
+        and loader._auto_collation
+        and not (loader.persistent_workers and loader.worker_init_fn is not None)
         and getattr(loader, "rng", None) is None
-        and getattr(loader, "on_error", "raise") == "raise"
+        and (type(policy) is str and policy == "raise")
     )
 
 

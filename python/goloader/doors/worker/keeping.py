@@ -77,6 +77,7 @@ class KeepingIterator(ReportedIterator):
         # What each batch is asked to have.
         self._indices: dict[int, Any] = {}
         super().__init__(loader)
+        self._stands = None  # it has the loader
 
     def _worker(self) -> KeepingWorker:
         worker = cast(KeepingWorker, super()._worker())
