@@ -296,6 +296,64 @@ def test_below_torch_s_containers(root: Path, num_workers: int) -> None:
     check(Program(loader_of(dataset, batch_size=5, shuffle=True, num_workers=num_workers)))
 
 
+class ImageFirst(Base):
+    def __getitem__(self, i: int) -> Any:
+        return {"image": self.transform(Image.open(self.paths[i]).convert("RGB")), "label": self.labels[i]}
+
+
+class LabelFirst(Base):
+    def __getitem__(self, i: int) -> Any:
+        return {"label": self.labels[i], "image": self.transform(Image.open(self.paths[i]).convert("RGB"))}
+
+
+class WithIndex(Base):
+    def __getitem__(self, i: int) -> Any:
+        return self.transform(Image.open(self.paths[i]).convert("RGB")), self.labels[i], i
+
+
+class WithLabel(Base):
+    def __getitem__(self, i: int) -> Any:
+        return self.transform(Image.open(self.paths[i]).convert("RGB")), self.labels[i], self.labels[i]
+
+
+class WithScore(Base):
+    def __getitem__(self, i: int) -> Any:
+        score = torch.tensor(self.scores[i], dtype=torch.float32)
+        return self.transform(Image.open(self.paths[i]).convert("RGB")), self.labels[i], score
+
+
+class WithDouble(Base):
+    def __getitem__(self, i: int) -> Any:
+        score = torch.tensor(self.scores[i], dtype=torch.float64)
+        return self.transform(Image.open(self.paths[i]).convert("RGB")), self.labels[i], score
+
+
+UNLIKE = {
+    "int and tensor": (Plain, LoadedByPillow),
+    "int and tensor's item": (Plain, Loaded),
+    "order of names": (ImageFirst, LabelFirst),
+    "index and label": (WithIndex, WithLabel),
+    "index and tensor": (WithIndex, WithScore),
+    "two dtypes": (WithScore, WithDouble),
+}
+
+
+@WORKERS
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("kind", UNLIKE, ids=lambda kind: kind.replace(" ", "-"))
+def test_samples_that_torch_puts_together_in_several_ways(kind: str, order: int, root: Path, num_workers: int) -> None:
+    dataset = ConcatDataset([each(root) for each in UNLIKE[kind][::order]])
+    mixed = [0, 1, COUNT + 1, COUNT + 2]
+    sampler = [*mixed, *mixed[::-1], *mixed[:2], *mixed[2:] * 3]
+    check(Program(loader_of(dataset, batch_size=4, sampler=sampler, num_workers=num_workers), epochs=1), native=False)
+
+
+@WORKERS
+def test_ints_of_python_and_of_numpy_are_joined(root: Path, num_workers: int) -> None:
+    dataset = ConcatDataset([Plain(root), Joined(root)])
+    check(Program(loader_of(dataset, batch_size=4, shuffle=True, num_workers=num_workers)))
+
+
 @WORKERS
 @pytest.mark.parametrize("kind", [Plain, Tutorial, Loaded])
 def test_indices(kind: Any, root: Path, num_workers: int) -> None:

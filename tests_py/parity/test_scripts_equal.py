@@ -745,6 +745,57 @@ def test_several_datasets_one_of_which_draws_before_it_opens_files(root: Path, n
         check(Program(loader_of(dataset, batch_size=4, shuffle=True, num_workers=num_workers)), native=native)
 
 
+class LabelledByTensors(Base):
+    def __getitem__(self, index: int) -> Any:
+        image = Image.open(self.a[index]).convert("RGB")
+        return CROP(F.vflip(image) if random.random() < 0.5 else image), torch.tensor(self.labels[index])
+
+
+class LabelledByName(Base):
+    def __getitem__(self, index: int) -> Any:
+        image = Image.open(self.a[index]).convert("RGB")
+        return {"image": CROP(F.vflip(image) if random.random() < 0.5 else image), "label": self.labels[index]}
+
+
+class NamedLastly(Base):
+    def __getitem__(self, index: int) -> Any:
+        image = Image.open(self.a[index]).convert("RGB")
+        return {"label": self.labels[index], "image": CROP(F.vflip(image) if random.random() < 0.5 else image)}
+
+
+@WORKERS
+@pytest.mark.parametrize("kinds", [(Labelled, LabelledByTensors), (LabelledByName, NamedLastly)])
+def test_several_datasets_whose_values_torch_puts_together_in_other_ways(
+    kinds: tuple[Any, Any], root: Path, num_workers: int
+) -> None:
+    for one, other in kinds, kinds[::-1]:
+        dataset = ConcatDataset([one(root), other(root)])
+        sampler = [0, 1, COUNT, COUNT + 1, COUNT + 2, 0, 3, 4]
+        arguments = loader_of(dataset, batch_size=4, sampler=sampler, num_workers=num_workers)
+        check(Program(arguments, epochs=1), native=False)
+
+
+class SometimesAnInt(Base):
+    """Of a sample without a label: its batch is left to the code."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.known: list[int | None] = [*self.labels]
+        self.known[5] = None
+
+    def __getitem__(self, index: int) -> Any:
+        image = CROP(Image.open(self.a[index]).convert("RGB"))
+        if self.known[index] is None:
+            return image, 0
+        return image, torch.tensor(self.known[index])
+
+
+@WORKERS
+def test_the_error_of_values_that_are_no_tensors_like_others(root: Path, num_workers: int) -> None:
+    made = check(Program(loader_of(SometimesAnInt(root), batch_size=4, num_workers=num_workers)))
+    assert len(errors(made)) == 2
+
+
 def test_a_change_of_any_dataset_is_seen(root: Path) -> None:
     def change(epoch: int, loader: Any) -> None:
         parts = loader.dataset.datasets

@@ -52,6 +52,8 @@ def as_in_a_worker() -> Iterator[None]:
         if type(first) is not torch.Tensor or not is_plain(first):
             plain: torch.Tensor = original(batch, collate_fn_map=collate_fn_map)
             return plain
+        for each in batch:
+            each.numel()  # which what is no tensor has not
         out = torch.empty((len(batch), *first.shape), dtype=first.dtype, device="cpu")
         return torch.stack(batch, 0, out=out)  # type: ignore[arg-type] # as torch does
 

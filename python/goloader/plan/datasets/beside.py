@@ -22,5 +22,11 @@ class Beside:
     make: Callable[[Any], Any] | None = None
     is_index: bool = False
 
+    @property
+    def kind(self) -> Any:
+        """What torch goes by where it puts these together, which is the same for all of them."""
+        first = None if self.is_index or not len(self.values) else self[0]
+        return self.is_index, type(first), getattr(first, "dtype", None)
+
     def __getitem__(self, at: int) -> Any:
         return self.values[at] if self.make is None else self.make(self.values[at])

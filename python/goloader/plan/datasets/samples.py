@@ -22,7 +22,7 @@ from .beside import Beside
 from .cuts import Cut
 from .known.pictures import PixelPart
 from .own.kept import Alike, Pools
-from .tree import NOWHERE, Column, Indices, Node
+from .tree import NOWHERE, Column, Indices, Node, parts_differ
 
 _greatest = np.maximum.reduce  # ndarray.max() calls it by way of Python
 
@@ -36,6 +36,7 @@ class Part:
     load     opens a path as the dataset does; the image is RGB
     beside   the fields of a sample from the third on
     pairs    a sample is (image, label), and the label of type int
+    tensors  labels are tensors
     own      its files are opened by code of the user's, which has its own words for one that cannot be
     """
 
@@ -46,6 +47,7 @@ class Part:
     load: Callable[[Any], Any]
     beside: tuple[Beside, ...] = ()
     pairs: bool = True
+    tensors: bool = False
     own: bool = False
 
     views: ClassVar[int] = 1  # files a sample
@@ -234,6 +236,8 @@ class Images(Samples):
             self.takes = {int, np.int64}
         (column,) = root.columns
         self.parts: tuple[Part | PixelPart, ...] = column.pieces
+        if len({(part.tensors, *(each.kind for each in part.beside)) for part in self.parts if len(part)}) > 1:
+            raise parts_differ()
         self.index = column.index
         self.files: Files | None = None
         self.pixels: tuple[Pixels, ...] = ()

@@ -175,12 +175,11 @@ class _Concat(Node):
             raise SourceRefusal("ConcatDataset", "the length of a dataset in it has changed", "LENGTH_CHANGED")
         first = self.inner[0]
         for each in self.inner[1:]:
-            if each.structure != first.structure or any(
+            # By their texts: dicts are equal whatever order their names are in, which is that of a batch's.
+            if repr(each.structure) != repr(first.structure) or any(
                 one.spec != other.spec for one, other in zip(each.columns, first.columns, strict=True)
             ):
-                raise SourceRefusal(
-                    "ConcatDataset", "samples of its datasets differ in fields, dtype or shape", "PARTS_DIFFER"
-                )
+                raise parts_differ()
         self.structure = first.structure
         self.any_integer = all(each.any_integer for each in self.inner)
         self.columns = tuple(
@@ -223,6 +222,11 @@ class _Concat(Node):
             inner.unchanged(each, None if at is None else at[(at >= start) & (at < end)] - start)
             for inner, each, start, end in zip(self.inner, dataset.datasets, starts, self.sizes, strict=False)
         )
+
+
+def parts_differ() -> SourceRefusal:
+    """Why datasets are not joined of which torch puts samples together in several ways, or not at all."""
+    return SourceRefusal("ConcatDataset", "samples of its datasets differ in fields, types or shapes", "PARTS_DIFFER")
 
 
 def _joined(columns: Sequence[tuple[Column, int]]) -> Column:

@@ -25,6 +25,7 @@ class PixelPart:
     labels  [images] int64
     beside  the fields of a sample from the third on
     pairs   a sample is (image, label), and the label of type int
+    tensors  labels are tensors
     """
 
     dataset: Any
@@ -33,6 +34,7 @@ class PixelPart:
     lowered: Lowered
     beside: tuple[Beside, ...] = ()
     pairs: bool = True
+    tensors: bool = False
 
     views: ClassVar[int] = 1  # images a sample
 

@@ -116,6 +116,10 @@ class _Given:
         """True if torch puts these together to an int64 tensor, as it does with labels of type int."""
         return bool(columns) and (self.made is None or self.made.label) and set(map(type, columns[0])) <= _LABELS
 
+    def is_tensor(self, columns: Sequence[Sequence[Any]]) -> bool:
+        """True if such a label is a tensor."""
+        return self.made is not None or TensorItem in set(map(type, columns[0]))
+
     def beside(self, columns: Sequence[Sequence[Any]], length: int) -> Beside:
         if not columns:
             return Beside(range(length), self.batch, is_index=True)
@@ -190,17 +194,19 @@ class OpenedFiles(Node):
         if beside:
             self.note = f"{self.note}; Python puts {len(beside)} of its values together"
         pairs = self.structure == (0, 1) and self._label == 0 and self._is_plain(values)
+        tensors = self._label is not None and self._given[self._label].is_tensor(values[self._label])
         self.part: Part | PixelPart
         if files is None:
             assert self._images_in_memory is not None
             self.note = self.note.replace("opens files", "takes images of an array")
             in_memory = PixelPart if self._views == 1 else PixelPairPart
             pixels = self._images_in_memory.pixels
-            self.part = in_memory(self.dataset, pixels, self._labels(values), lowered, beside, pairs)
+            self.part = in_memory(self.dataset, pixels, self._labels(values), lowered, beside, pairs, tensors)
         else:
             kind = Part if self._views == 1 else PairPart
             samples = files if self._views == 1 else list(zip(paths[::2], paths[1::2], strict=True))
-            self.part = kind(self.dataset, samples, files, lowered, open_rgb, beside, pairs, own=not self._has_masks)
+            own_words = not self._has_masks
+            self.part = kind(self.dataset, samples, files, lowered, open_rgb, beside, pairs, tensors, own=own_words)
         self.columns = (Column((self.part,), type(self.part)),)
 
     def _is_plain(self, values: Sequence[Sequence[Sequence[Any]]]) -> bool:

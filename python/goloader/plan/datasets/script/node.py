@@ -291,9 +291,9 @@ def joined(first: Scripted, others: Sequence[Scripted]) -> ScriptPart:
         set().union(*(generators_of(part.script[block]) for part in parts)) for block in ("first", "body")
     )
     if (
-        any(_fields_of(each) != _fields_of(first) for each in others)
-        or any(part.fields or part.objects or part.seeds for part in parts)
+        any(part.fields or part.objects or part.seeds for part in parts)
         or any(isinstance(given.made, MadeApart) for part in parts for given, _ in part.given)
+        or any(_fields_of(each) != _fields_of(first) for each in others)
         or draws_first & draws_then
     ):
         why = "the code of its datasets makes samples in other ways, or draws in another order"
@@ -320,7 +320,7 @@ def joined(first: Scripted, others: Sequence[Scripted]) -> ScriptPart:
 def _fields_of(of: Scripted) -> Any:
     """What samples of several datasets have in common."""
     part = of.part
-    given = [(each.batch, each.number, each.kind, each.is_index, beside is None) for each, beside in part.given]
+    given = [(each.batch, each.number, each.kind, each.is_index, beside and beside.kind) for each, beside in part.given]
     images = [(dtype, channels, flat) for dtype, channels, _, flat in part.images]
     return given, images, of.rows, part.numbers, part.stacks, part.files is None
 
