@@ -134,7 +134,13 @@ func compile(t plan.Transform, r plan.RNG, channels *uint8) (transform, error) {
 	case plan.AutoAugment:
 		return compileAutoAugment(t)
 	case plan.RandomErasing:
-		return compileRandomErasing(t, r), nil
+		return compileRandomErasing(t, r, *channels), nil
+	case plan.ToNumbers:
+		return steps{{Kind: recipe.ToNumbers}}, nil
+	case plan.Normalize:
+		return steps{{Kind: recipe.Normalize, Numbers: [2][3]float32{t.Mean, t.Std}}}, nil
+	case plan.OverNumbers:
+		return compileOverNumbers(t, r, channels)
 	case plan.RandomRotation:
 		return compileRandomRotation(t, r, *channels)
 	case plan.RandomAffine:

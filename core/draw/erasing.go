@@ -1,6 +1,7 @@
 package draw
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/goloader/goloader/core/plan"
@@ -10,12 +11,14 @@ import (
 // randomErasing is torchvision's RandomErasing: get_params in torchvision/transforms/transforms.py, which v2 repeats.
 type randomErasing struct {
 	areaDraw
-	p     float32
-	table int32
+	p        float32
+	table    int32 // 0 over numbers
+	noise    plan.DrawKind
+	channels uint8
 }
 
-func compileRandomErasing(t plan.RandomErasing, r plan.RNG) transform {
-	return randomErasing{newAreaDraw(t.Scale, t.LogRatio, r, fitInside), float32(t.P), t.Table}
+func compileRandomErasing(t plan.RandomErasing, r plan.RNG, channels uint8) transform {
+	return randomErasing{newAreaDraw(t.Scale, t.LogRatio, r, fitInside), float32(t.P), t.Table, t.Noise, channels}
 }
 
 func (t randomErasing) draw(dst []recipe.Step, in recipe.Size, r *Source) ([]recipe.Step, recipe.Size, error) {
@@ -30,12 +33,20 @@ func (t randomErasing) draw(dst []recipe.Step, in recipe.Size, r *Source) ([]rec
 		if !fits {
 			continue
 		}
-		top := offset(r, in.Height-height)
-		left := offset(r, in.Width-width)
+		step := recipe.Step{Kind: recipe.Patch, Width: width, Height: height, Number: t.table}
+		if t.table == 0 {
+			step.Kind = recipe.Erase
+		}
+		if t.noise != "" && width > 0 && height > 0 {
+			noise, ok := r.MT.Draw(noiseKinds[t.noise], int64(t.channels)*int64(width)*int64(height))
+			if !ok {
+				return dst, in, fmt.Errorf("noise of %dx%d pixels, which torch draws in another way", width, height)
+			}
+			step.Noise = &recipe.Noise{Noise: noise, Size: recipe.Size{Width: width, Height: height}, Channels: int(t.channels)}
+		}
+		step.Top, step.Left = offset(r, in.Height-height), offset(r, in.Width-width)
 		if width > 0 && height > 0 {
-			dst = append(dst, recipe.Step{
-				Kind: recipe.Patch, Left: left, Top: top, Width: width, Height: height, Number: t.table,
-			})
+			dst = append(dst, step)
 		}
 		break
 	}

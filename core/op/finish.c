@@ -7,6 +7,14 @@ enum {
     BLOCK = 1024
 };
 
+/* Whether a term pushes a noise. */
+static int pushes(const gl_finish *finish, int32_t noise) {
+    int found = 0;
+    for (int32_t i = 0; i < finish->terms; i++)
+        found |= finish->term[i].does == GL_PUSH_NOISE && finish->term[i].noise == noise;
+    return found;
+}
+
 const char *gl_finish_check(const gl_finish *finish, size_t numbers) {
     if (finish->terms < 0 || finish->terms > GL_TERMS_MAX || finish->noises < 0 || finish->noises > GL_NOISES_MAX)
         return "arithmetic of too many terms";
@@ -25,14 +33,16 @@ const char *gl_finish_check(const gl_finish *finish, size_t numbers) {
     }
     if (depth != 0)
         return "arithmetic that leaves numbers";
-    for (int32_t i = 0; i < finish->noises; i++) {
-        const gl_noise *noise = &finish->noise[i];
-        const int few = (noise->kind == GL_NOISE_NORMALS || noise->kind == GL_NOISE_NORMALS_AVX2) &&
-                        (numbers < GL_NOISE_NORMALS_MIN || noise->pixels);
-        if (noise->fill == NULL || few || (noise->kind == GL_NOISE_PAIRS && numbers % 2 != 0))
+    for (int32_t i = 0; i < finish->noises; i++)
+        if (pushes(finish, i) && !gl_noise_is_of(&finish->noise[i], numbers))
             return "noise that is not made in this way";
-    }
     return NULL;
+}
+
+int gl_noise_is_of(const gl_noise *noise, size_t numbers) {
+    const int few = (noise->kind == GL_NOISE_NORMALS || noise->kind == GL_NOISE_NORMALS_AVX2) &&
+                    (numbers < GL_NOISE_NORMALS_MIN || noise->pixels);
+    return noise->fill != NULL && !few && (noise->kind != GL_NOISE_PAIRS || numbers % 2 == 0);
 }
 
 /* ---- noise */
@@ -128,6 +138,8 @@ int gl_finish_run(gl_finish *finish, gl_buffer *scratch, float *sample, int32_t 
     float *const noise = (float *)(void *)scratch->data;
     for (int32_t k = 0; k < finish->noises; k++) {
         gl_noise *const each = &finish->noise[k];
+        if (!pushes(finish, k))
+            continue;
         if (each->pixels)
             fill_pixels(each, noise + (size_t)k * numbers, channels, pixels);
         else

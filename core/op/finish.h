@@ -32,7 +32,7 @@ typedef struct gl_term {
     float value[3];
 } gl_term;
 
-/* Each term rounds to float32. */
+/* Each term rounds to float32.  Noises that no term pushes are those of passes (passes.h). */
 typedef struct gl_finish {
     int32_t terms; /* 0: nothing is done */
     int32_t noises;
@@ -42,6 +42,9 @@ typedef struct gl_finish {
 
 /* What is wrong with it for a sample of so many numbers, or NULL. */
 const char *gl_finish_check(const gl_finish *finish, size_t numbers);
+
+/* Whether so many numbers of a noise can be made. */
+int gl_noise_is_of(const gl_noise *noise, size_t numbers);
 
 /* gl_finish_run changes [channels, pixels] numbers; 0, or -1 if out of memory.  It uses the noises up. */
 int gl_finish_run(gl_finish *finish, gl_buffer *scratch, float *sample, int32_t channels, size_t pixels);

@@ -16,14 +16,14 @@ import (
 //     moves in front;
 //   - look-ups that follow each other are one, and brightness is a look-up;
 //   - a resize of a flipped image is a pass of its own: Pillow's weights are not exactly mirror images;
-//   - steps that change nothing vanish; if none is left, one pass copies.
+//   - steps that change nothing vanish; if none is left over bytes, one pass copies.
 //
 // Fuse does not allocate if dst has room for the passes. It fails with ErrTooLarge where Pillow would run out of memory.
 func Fuse(dst []Pass, in recipe.Size, steps []recipe.Step) ([]Pass, recipe.Size, error) {
 	if err := fits(int64(in.Width), int64(in.Height)); err != nil {
 		return dst, in, fmt.Errorf("fuse: %w", err)
 	}
-	f := fuser{passes: dst, start: len(dst), in: in, size: in}
+	f := fuser{passes: dst, start: len(dst), begin: len(dst), in: in, size: in}
 	for i, step := range steps {
 		if err := f.add(step); err != nil {
 			return dst, in, fmt.Errorf("fuse: step %d, on %v pixels: %w", i, f.size, err)
@@ -67,6 +67,9 @@ func outOf(step recipe.Step, in recipe.Size) (width, height int64) {
 type fuser struct {
 	passes []Pass
 	start  int         // of ours in passes
+	begin  int         // of those over what steps are over now: bytes, or numbers
+	over   int32       // 1: numbers
+	noises int32       // of steps so far
 	in     recipe.Size // before them
 	size   recipe.Size // after the passes
 }
@@ -84,7 +87,7 @@ func (p *Pass) resizes() bool { return p.Width != p.Src.Width || p.Height != p.S
 // isPointwise says whether the pass changes each pixel by itself. FromHSV does not: it rounds by columns.
 func (p *Pass) isPointwise() bool {
 	switch p.Kind {
-	case Grey, Lookup, Saturation, Hue, Select, ToHSV, ToYCbCr:
+	case Grey, Lookup, Saturation, Hue, Select, ToHSV, ToYCbCr, Normalize:
 		return true
 	case TorchColour:
 		colour := recipe.Colour(p.Mode)
@@ -140,7 +143,7 @@ func (f *fuser) add(step recipe.Step) error {
 		}
 		if out != f.size {
 			f.push(Pass{Kind: Pad, Left: step.Left, Top: step.Top, Right: step.Right, Bottom: step.Bottom,
-				Mode: int32(step.Mode), Fill: [4]uint8{step.Fill[0], step.Fill[1], step.Fill[2]}, Out: whole(out)})
+				Mode: int32(step.Mode), Fill: [4]uint8{step.Fill[0], step.Fill[1], step.Fill[2]}, Numbers: step.Numbers, Out: whole(out)})
 		}
 	case recipe.Grayscale, recipe.OpenCVGray:
 		if step.Channels != 1 && step.Channels != 3 {
@@ -197,6 +200,23 @@ func (f *fuser) add(step recipe.Step) error {
 		if out != f.size { // else the sample's table is all
 			f.push(Pass{Kind: Zoom, Width: out.Width, Height: out.Height, Out: whole(out), Matrix: [8]float64{step.Scale}, Smooth: *step.Smooth})
 		}
+	case recipe.ToNumbers:
+		if f.over == 1 {
+			return fmt.Errorf("numbers become numbers")
+		}
+		if len(f.passes) == f.start {
+			f.push(copying(f.size))
+		}
+		f.begin, f.over = len(f.passes), 1
+	case recipe.Normalize:
+		f.push(Pass{Kind: Normalize, Numbers: step.Numbers})
+	case recipe.Erase:
+		p := Pass{Kind: Erase, Out: Window{step.Left, step.Top, step.Width, step.Height}, Numbers: step.Numbers}
+		if step.Noise != nil {
+			f.noises++
+			p.Noise = f.noises
+		}
+		f.push(p)
 	case recipe.Select:
 		if step.Channels != 1 && step.Channels != 3 {
 			return fmt.Errorf("a selection of %d channels, want 1 or 3", step.Channels)
@@ -245,29 +265,38 @@ func brightness(factor float32) (table [3][256]byte) {
 	return table
 }
 
+// last is the last pass over what steps are over now; nil if there is none.
 func (f *fuser) last() *Pass {
-	if len(f.passes) == f.start {
+	if len(f.passes) == f.begin {
 		return nil
 	}
 	return &f.passes[len(f.passes)-1]
 }
 
 func (f *fuser) push(p Pass) *Pass {
+	p.OverNumbers = f.over
 	f.passes = append(f.passes, p)
 	return f.last()
+}
+
+// copying is the pass that changes nothing of a size.
+func (f *fuser) copying(s recipe.Size) Pass {
+	p := copying(s)
+	p.OverNumbers = f.over
+	return p
 }
 
 // mover is where the pass is that the next crop or flip goes into: the last one that does not change each pixel by
 // itself, if it can, or else a new one behind that.
 func (f *fuser) mover() int {
 	at := len(f.passes)
-	for at > f.start && f.passes[at-1].isPointwise() {
+	for at > f.begin && f.passes[at-1].isPointwise() {
 		at--
 	}
-	if at > f.start && slices.Contains([]PassKind{Resample, Pad, Zoom}, f.passes[at-1].Kind) {
+	if at > f.begin && slices.Contains([]PassKind{Resample, Pad, Zoom}, f.passes[at-1].Kind) {
 		return at - 1
 	}
-	f.passes = slices.Insert(f.passes, at, copying(f.size))
+	f.passes = slices.Insert(f.passes, at, f.copying(f.size))
 	return at
 }
 
@@ -311,7 +340,7 @@ func (f *fuser) flip(which Flip) {
 	for _, before := range f.passes[f.start:at] {
 		in = before.after(in)
 	}
-	if f.passes[at] == copying(in) {
+	if f.passes[at] == f.copying(in) {
 		f.passes = slices.Delete(f.passes, at, at+1)
 	}
 }

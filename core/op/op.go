@@ -13,7 +13,7 @@
 //	jobs.SetBytes(i, decoder, data, size, imageSize) // or SetRaw
 //	jobs.SetPasses(i, passes)
 //	jobs.SetPatches(i, patches)
-//	jobs.SetFinish(i, finish)
+//	jobs.SetFinish(i, steps, finish)
 //	jobs.SetSample(i, dst, dstSize, store)
 //	worker.Run(jobs, n, &cancel)
 //	jobs.Status(i), jobs.Why(i)
@@ -251,21 +251,30 @@ func (j *Jobs) SetPatches(i int, patches []recipe.Step) {
 	job.npatch = C.int32_t(len(patches))
 }
 
-// SetFinish gives job i the arithmetic that its sample ends with. More terms or noises than there may be make the job a BadJob.
-func (j *Jobs) SetFinish(i int, steps []recipe.Step) {
+// SetFinish gives job i the noise of its steps, and the arithmetic that its sample ends with. More terms or noises than there may
+// be make the job a BadJob.
+func (j *Jobs) SetFinish(i int, steps, arithmetic []recipe.Step) {
 	finish := &j.c[i].finish
 	finish.terms, finish.noises = 0, 0
+	add := func(noise *recipe.Noise) {
+		if finish.noises < NoisesMax {
+			finish.noise[finish.noises] = *(*C.gl_noise)(noise.C())
+			finish.noise[finish.noises].pixels = 0
+			if noise.Pixels {
+				finish.noise[finish.noises].pixels = 1
+			}
+		}
+		finish.noises++
+	}
 	for _, step := range steps {
+		if step.Noise != nil {
+			add(step.Noise)
+		}
+	}
+	for _, step := range arithmetic {
 		first := finish.noises
 		for _, noise := range step.Finish.Noises {
-			if finish.noises < NoisesMax {
-				finish.noise[finish.noises] = *(*C.gl_noise)(noise.C())
-				finish.noise[finish.noises].pixels = 0
-				if noise.Pixels {
-					finish.noise[finish.noises].pixels = 1
-				}
-			}
-			finish.noises++
+			add(noise)
 		}
 		for _, t := range step.Finish.Terms {
 			if finish.terms < TermsMax {

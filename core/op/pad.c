@@ -71,6 +71,16 @@ static void whole_pad(gl_stage *stage, const uint8_t *const plane[3], ptrdiff_t 
     }
 }
 
+/* Where a plane's items come from: rows and columns as whole_pad has them. */
+static void move_plane(const gl_stage *stage, const float *src, float fill, float *dst) {
+    const int32_t width = stage->target.width;
+    for (int32_t y = 0; y < stage->target.height; y++, dst += width) {
+        const float *row = src + (ptrdiff_t)stage->row_map[y] * stage->in_width;
+        for (int32_t x = 0; x < width; x++)
+            dst[x] = stage->row_map[y] < 0 || stage->column_map[x] < 0 ? fill : row[stage->column_map[x]];
+    }
+}
+
 const char *gl_pad_check(const gl_pass *pass, gl_shape *shape) {
     if (pass->left < 0 || pass->top < 0 || pass->right < 0 || pass->bottom < 0)
         return "negative padding";
@@ -80,9 +90,9 @@ const char *gl_pad_check(const gl_pass *pass, gl_shape *shape) {
                          (int64_t)shape->height + pass->top + pass->bottom, shape);
 }
 
-int gl_pad_begin(gl_stage *stage) {
+/* Finds the inputs of what is kept in `out` of the padded image, and the window that they are in; 0, or -1 if out of memory. */
+static int map_axes(gl_stage *stage, gl_window out) {
     const gl_pass *pass = stage->pass;
-    const gl_window out = pass->out;
     if (gl_buffer_grow(&stage->scratch->maps, ((size_t)out.width + (size_t)out.height) * sizeof(int32_t)) != 0)
         return -1;
     stage->column_map = (int32_t *)stage->scratch->maps.data;
@@ -92,7 +102,27 @@ int gl_pad_begin(gl_stage *stage) {
     const span y = map_axis(stage->row_map, pass->mode, stage->in_height, pass->top, out.y, out.height,
                             pass->flip & GL_FLIP_VERTICAL);
     stage->want = (gl_window){x.low, y.low, x.high - x.low, y.high - y.low};
+    return 0;
+}
+
+int gl_pad_begin(gl_stage *stage) {
+    if (map_axes(stage, stage->pass->out) != 0)
+        return -1;
     stage->take = gl_stage_collect;
     stage->whole = whole_pad;
+    return 0;
+}
+
+/* A crop is padding by nothing: of a pass without a resize. */
+int gl_move_numbers(gl_stage *stage, const float *src, float *dst) {
+    const gl_pass *pass = stage->pass;
+    if (map_axes(stage, pass->kind == GL_PAD ? pass->out : pass->src) != 0)
+        return -1;
+    src += (ptrdiff_t)stage->want.y * stage->in_width + stage->want.x;
+    for (int32_t p = 0; p < stage->target.planes; p++) {
+        move_plane(stage, src, pass->number[0][p], dst);
+        src += (ptrdiff_t)stage->in_width * stage->in_height;
+        dst += (ptrdiff_t)stage->target.width * stage->target.height;
+    }
     return 0;
 }

@@ -43,6 +43,9 @@ const (
 
 	TorchAffine      PassKind = C.GL_TORCH_AFFINE      // torch's of a tensor by Matrix with Filter; Mode is a recipe.Outside
 	TorchPerspective PassKind = C.GL_TORCH_PERSPECTIVE // the same with a perspective Matrix
+
+	Normalize PassKind = C.GL_NORMALIZE // over numbers: less Numbers[0], divided by Numbers[1]
+	Erase     PassKind = C.GL_ERASE     // over numbers: Out becomes Numbers[0], or noise
 )
 
 // Modes of Grey: whose weights.
@@ -86,6 +89,9 @@ type Pass struct {
 	Weights                        [2][recipe.TapsMax]float32
 	Rest                           float32
 	Fused                          int32
+	OverNumbers                    int32
+	Numbers                        [2][3]float32
+	Noise                          int32
 	Matrix                         [8]float64
 	Smooth                         [2][recipe.SmoothMax]float64
 	Table                          [3][256]uint8
@@ -94,7 +100,7 @@ type Pass struct {
 // A Pass is copied into C as it is, and a step's numbers are put into it as they are. Where C has another kind, field or
 // number, one of these is false, and the same key twice does not compile.
 var (
-	_ = map[bool]string{false: "", TorchPerspective+1 == C.GL_PASS_KINDS: "a constant for each pass"}
+	_ = map[bool]string{false: "", Erase+1 == C.GL_PASS_KINDS: "a constant for each pass"}
 	_ = map[bool]string{
 		false: "",
 		unsafe.Offsetof(Pass{}.Kind) == C.GL_AT_kind &&
@@ -118,6 +124,9 @@ var (
 			unsafe.Offsetof(Pass{}.Weights) == C.GL_AT_weight &&
 			unsafe.Offsetof(Pass{}.Rest) == C.GL_AT_rest &&
 			unsafe.Offsetof(Pass{}.Fused) == C.GL_AT_fused &&
+			unsafe.Offsetof(Pass{}.OverNumbers) == C.GL_AT_over_numbers &&
+			unsafe.Offsetof(Pass{}.Numbers) == C.GL_AT_number &&
+			unsafe.Offsetof(Pass{}.Noise) == C.GL_AT_noise &&
 			unsafe.Offsetof(Pass{}.Matrix) == C.GL_AT_matrix &&
 			unsafe.Offsetof(Pass{}.Smooth) == C.GL_AT_smooth &&
 			unsafe.Offsetof(Pass{}.Table) == C.GL_AT_table &&

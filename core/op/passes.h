@@ -9,38 +9,41 @@
 #include "../decode/decoder.h"
 #include "convolve.h"
 
-/* A row a pass: its kind, the function that checks one, and the function that begins one (stage.h). */
+/* A row a pass: its kind, the function that checks one, the function that begins one over bytes, and the function that does one
+ * over numbers (stage.h). */
 #define GL_PASSES(ROW)                                                                                                 \
-    ROW(RESAMPLE, gl_resample_check, gl_resample_begin)                                                                \
-    ROW(PAD, gl_pad_check, gl_pad_begin)                                                                               \
-    ROW(GREY, gl_grey_check, gl_grey_begin)                                                                            \
-    ROW(LOOKUP, gl_any_check, gl_lookup_begin)                                                                         \
-    ROW(CONTRAST, gl_factor_check, gl_contrast_begin)                                                                  \
-    ROW(SATURATION, gl_factor_check, gl_saturation_begin)                                                              \
-    ROW(SHARPNESS, gl_factor_check, gl_sharpness_begin)                                                                \
-    ROW(HUE, gl_hue_check, gl_hue_begin)                                                                               \
-    ROW(AUTOCONTRAST, gl_any_check, gl_autocontrast_begin)                                                             \
-    ROW(EQUALIZE, gl_any_check, gl_equalize_begin)                                                                     \
-    ROW(AFFINE, gl_transform_check, gl_transform_begin)                                                                \
-    ROW(PERSPECTIVE, gl_transform_check, gl_transform_begin)                                                           \
-    ROW(TURN, gl_turn_check, gl_turn_begin)                                                                            \
-    ROW(SELECT, gl_select_check, gl_select_begin)                                                                      \
-    ROW(BOX_BLUR, gl_blur_check, gl_blur_begin)                                                                        \
-    ROW(CONVOLVE, gl_convolve_check, gl_convolve_begin)                                                                \
-    ROW(STENCIL, gl_stencil_check, gl_stencil_begin)                                                                   \
-    ROW(TO_HSV, gl_any_check, gl_opencv_to_hsv_begin)                                                                  \
-    ROW(FROM_HSV, gl_any_check, gl_opencv_from_hsv_begin)                                                              \
-    ROW(TORCH_COLOUR, gl_torch_check, gl_torch_begin)                                                                  \
-    ROW(RANK, gl_rank_check, gl_rank_begin)                                                                            \
-    ROW(TO_YCBCR, gl_to_ycbcr_check, gl_to_ycbcr_begin)                                                                \
-    ROW(CONVOLVE_UNIT, gl_convolve_check, gl_convolve_unit_begin)                                                      \
-    ROW(ZOOM, gl_zoom_check, gl_zoom_begin)                                                                            \
-    ROW(TORCH_AFFINE, gl_torch_grid_check, gl_torch_grid_begin)                                                        \
-    ROW(TORCH_PERSPECTIVE, gl_torch_grid_check, gl_torch_grid_begin)
+    ROW(RESAMPLE, gl_resample_check, gl_resample_begin, gl_move_numbers)                                               \
+    ROW(PAD, gl_pad_check, gl_pad_begin, gl_move_numbers)                                                              \
+    ROW(GREY, gl_grey_check, gl_grey_begin, gl_no_numbers)                                                             \
+    ROW(LOOKUP, gl_any_check, gl_lookup_begin, gl_no_numbers)                                                          \
+    ROW(CONTRAST, gl_factor_check, gl_contrast_begin, gl_no_numbers)                                                   \
+    ROW(SATURATION, gl_factor_check, gl_saturation_begin, gl_no_numbers)                                               \
+    ROW(SHARPNESS, gl_factor_check, gl_sharpness_begin, gl_no_numbers)                                                 \
+    ROW(HUE, gl_hue_check, gl_hue_begin, gl_no_numbers)                                                                \
+    ROW(AUTOCONTRAST, gl_any_check, gl_autocontrast_begin, gl_no_numbers)                                              \
+    ROW(EQUALIZE, gl_any_check, gl_equalize_begin, gl_no_numbers)                                                      \
+    ROW(AFFINE, gl_transform_check, gl_transform_begin, gl_no_numbers)                                                 \
+    ROW(PERSPECTIVE, gl_transform_check, gl_transform_begin, gl_no_numbers)                                            \
+    ROW(TURN, gl_turn_check, gl_turn_begin, gl_no_numbers)                                                             \
+    ROW(SELECT, gl_select_check, gl_select_begin, gl_no_numbers)                                                       \
+    ROW(BOX_BLUR, gl_blur_check, gl_blur_begin, gl_no_numbers)                                                         \
+    ROW(CONVOLVE, gl_convolve_check, gl_convolve_begin, gl_no_numbers)                                                 \
+    ROW(STENCIL, gl_stencil_check, gl_stencil_begin, gl_no_numbers)                                                    \
+    ROW(TO_HSV, gl_any_check, gl_opencv_to_hsv_begin, gl_no_numbers)                                                   \
+    ROW(FROM_HSV, gl_any_check, gl_opencv_from_hsv_begin, gl_no_numbers)                                               \
+    ROW(TORCH_COLOUR, gl_torch_check, gl_torch_begin, gl_no_numbers)                                                   \
+    ROW(RANK, gl_rank_check, gl_rank_begin, gl_no_numbers)                                                             \
+    ROW(TO_YCBCR, gl_to_ycbcr_check, gl_to_ycbcr_begin, gl_no_numbers)                                                 \
+    ROW(CONVOLVE_UNIT, gl_convolve_check, gl_convolve_unit_begin, gl_no_numbers)                                       \
+    ROW(ZOOM, gl_zoom_check, gl_zoom_begin, gl_no_numbers)                                                             \
+    ROW(TORCH_AFFINE, gl_torch_grid_check, gl_torch_grid_begin, gl_no_numbers)                                         \
+    ROW(TORCH_PERSPECTIVE, gl_torch_grid_check, gl_torch_grid_begin, gl_no_numbers)                                    \
+    ROW(NORMALIZE, gl_any_check, gl_no_bytes, gl_normalize_numbers)                                                    \
+    ROW(ERASE, gl_erase_check, gl_no_bytes, gl_erase_numbers)
 
 /* gl_pass.kind */
 enum {
-#define GL_KIND(name, check, begin) GL_##name,
+#define GL_KIND(name, check, begin, over_numbers) GL_##name,
     GL_PASSES(GL_KIND)
 #undef GL_KIND
         GL_PASS_KINDS
@@ -161,7 +164,11 @@ enum { GL_FUSED_SAMPLE = 1, GL_FUSED_GRID = 2 };
  *                bytes are float, of 8 double.
  *   GL_TORCH_AFFINE, GL_TORCH_PERSPECTIVE
  *                what torchvision does to a uint8 tensor by a grid (torch_grid.h), with GL_NEAREST or GL_BILINEAR as
- *                `filter`: matrix is its 6 or 8 numbers, which float32 can hold, and `mode` says what is outside. */
+ *                `filter`: matrix is its 6 or 8 numbers, which float32 can hold, and `mode` says what is outside.
+ * Passes behind the others may be `over_numbers`: those float32 that bytes have become by the store's table.  `number[0]` then is
+ * the fill, a number a plane.
+ *   GL_NORMALIZE over numbers alone: number[0] is taken off each, a number a plane, and number[1] divides what is left.
+ *   GL_ERASE     over numbers alone: `out` becomes number[0] or, where `noise` is not 0, that noise of the job's, from 1 on. */
 #define GL_PASS_FIELDS(FIELD)                                                                                          \
     FIELD(int32_t, kind, )                                                                                             \
     FIELD(gl_window, src, )                                                                                            \
@@ -184,6 +191,9 @@ enum { GL_FUSED_SAMPLE = 1, GL_FUSED_GRID = 2 };
     FIELD(float, weight, [2][GL_TAPS_MAX])                                                                             \
     FIELD(float, rest, )                                                                                               \
     FIELD(int32_t, fused, )                                                                                            \
+    FIELD(int32_t, over_numbers, )                                                                                     \
+    FIELD(float, number, [2][3])                                                                                       \
+    FIELD(int32_t, noise, )                                                                                            \
     FIELD(double, matrix, [8])                                                                                         \
     FIELD(double, smooth, [2][GL_SMOOTH_MAX])                                                                          \
     FIELD(uint8_t, table, [3][256])

@@ -23,6 +23,7 @@ typedef struct turn {
     gl_job *job; /* NULL: none */
     gl_image image;
     int32_t pass;   /* which one is under way */
+    int32_t bytes;  /* how many passes are over bytes, before those over numbers */
     gl_shape shape; /* of what it makes */
     int is_started; /* its memory is ready for rows */
 } turn;
@@ -35,9 +36,10 @@ struct gl_worker {
     decoder_state *decoders;
     size_t decoder_count;
     gl_scratch scratch;
-    gl_buffer strip;     /* raw pixels on their way to planes */
-    gl_buffer images[2]; /* between passes, by turns */
-    gl_buffer batch;     /* rows on their way into the sample */
+    gl_buffer strip;      /* raw pixels on their way to planes */
+    gl_buffer images[2];  /* between passes, by turns */
+    gl_buffer numbers[2]; /* the same, of numbers */
+    gl_buffer batch;      /* rows on their way into the sample */
     gl_buffer noise;
     gl_shelf shelf, patch_shelf[GL_PATCHES_MAX];
     turn turn[GL_IMAGES_AT_ONCE];
@@ -63,10 +65,10 @@ gl_worker *gl_worker_open(int32_t pass_order) {
 
 /* The buffers that hold pixels. */
 #define PIXEL_BUFFERS(worker)                                                                                          \
-    {&(worker)->scratch.region, &(worker)->scratch.middle, &(worker)->scratch.maps,                                    \
-     &(worker)->scratch.words,  &(worker)->strip,          &(worker)->images[0],                                       \
-     &(worker)->images[1],      &(worker)->batch,          &(worker)->noise}
-enum { PIXEL_BUFFER_COUNT = 9 };
+    {&(worker)->scratch.region, &(worker)->scratch.middle, &(worker)->scratch.maps, &(worker)->scratch.words,          \
+     &(worker)->strip,          &(worker)->images[0],      &(worker)->images[1],    &(worker)->numbers[0],             \
+     &(worker)->numbers[1],     &(worker)->batch,          &(worker)->noise}
+enum { PIXEL_BUFFER_COUNT = 11 };
 
 void gl_worker_close(gl_worker *worker) {
     if (worker == NULL)
@@ -110,10 +112,30 @@ static void *state_of(gl_worker *worker, const gl_decoder *decoder) {
 
 /* ---- checks: whatever a job says, nothing is read or written outside its memory */
 
+static gl_begin *const begin_of[] = {
+#define GL_BEGIN(name, check, begin, over_numbers) begin,
+    GL_PASSES(GL_BEGIN)
+#undef GL_BEGIN
+};
+
+static gl_over_numbers *const over_numbers_of[] = {
+#define GL_OVER(name, check, begin, over_numbers) over_numbers,
+    GL_PASSES(GL_OVER)
+#undef GL_OVER
+};
+
+/* How many passes are over bytes: the first ones. */
+static int32_t byte_passes(const gl_job *job) {
+    int32_t n = 0;
+    while (n < job->npass && !job->pass[n].over_numbers)
+        n++;
+    return n;
+}
+
 /* What is wrong with a pass over an image of shape *in, or NULL and *in is what comes out. */
 static const char *check_pass(const gl_pass *pass, gl_shape *in) {
     static gl_check *const check[] = {
-#define GL_CHECK(name, check, begin) check,
+#define GL_CHECK(name, check, begin, over_numbers) check,
         GL_PASSES(GL_CHECK)
 #undef GL_CHECK
     };
@@ -138,6 +160,24 @@ static int has_numbers(const gl_pass *pass, const gl_store *store) {
     return store->itemsize == sizeof(float) && store->tables == 3 && !store->interleaved;
 }
 
+/* What is wrong with pass i of a job, which comes behind those over bytes, or NULL and *image is what comes out. */
+static const char *check_over_numbers(const gl_job *job, int32_t i, gl_shape *image) {
+    const gl_pass *pass = &job->pass[i];
+    const char *wrong = check_pass(pass, image);
+    if (wrong != NULL)
+        return wrong;
+    if (!pass->over_numbers || over_numbers_of[pass->kind] == gl_no_numbers || job->npatch > 0 ||
+        (pass->kind == GL_RESAMPLE && (pass->width != pass->src.width || pass->height != pass->src.height)))
+        return "a pass that is not known over numbers, or with patches";
+    if (pass->kind == GL_ERASE && pass->noise != 0) {
+        const size_t count = (size_t)image->planes * (size_t)pass->out.width * (size_t)pass->out.height;
+        if (pass->noise < 0 || pass->noise > job->finish.noises || job->finish.noises > GL_NOISES_MAX ||
+            job->finish.noise[pass->noise - 1].pixels || !gl_noise_is_of(&job->finish.noise[pass->noise - 1], count))
+            return "no such noise";
+    }
+    return NULL;
+}
+
 /* What is wrong with a job, or NULL. */
 static const char *check_job(const gl_job *job) {
     gl_shape image = shape_in_data(job);
@@ -149,14 +189,19 @@ static const char *check_job(const gl_job *job) {
         return "raw pixels are not a byte for each";
     if (job->npass < 1 || job->npass > GL_PASSES_MAX)
         return "no passes, or too many";
+    const int32_t bytes = byte_passes(job);
+    const gl_store *store = job->store;
     for (int32_t i = 0; i < job->npass; i++) {
-        const char *wrong = check_pass(&job->pass[i], &image);
+        if (i == bytes && (i == 0 || store == NULL || store->itemsize != sizeof(float) || store->interleaved))
+            return "no bytes become numbers before a pass over these, or not planes of float32";
+        const char *wrong = i < bytes ? check_pass(&job->pass[i], &image) : check_over_numbers(job, i, &image);
         if (wrong != NULL)
             return wrong;
+        if (begin_of[job->pass[i].kind] == gl_no_bytes && i < bytes)
+            return "a pass over bytes that is known over numbers alone";
+        if (i == bytes - 1 && (store == NULL || store->channels != image.planes))
+            return "the store is not for as many channels as the passes leave";
     }
-    const gl_store *store = job->store;
-    if (store == NULL || store->channels != image.planes)
-        return "the store is not for as many channels as the passes leave";
     for (int32_t i = 0; i < job->npass; i++)
         if (makes_numbers(&job->pass[i]) &&
             (i < job->npass - 1 || job->npatch > 0 || !has_numbers(&job->pass[i], store)))
@@ -181,25 +226,40 @@ static const char *check_job(const gl_job *job) {
 
 /* ---- running */
 
+/* Where the numbers go that a turn's pass leaves: to the sample if those behind it change them in place, else to a buffer that is
+ * not `from`.  NULL if out of memory. */
+static void *place_behind(const turn *t, const void *from) {
+    const gl_job *job = t->job;
+    int32_t next = t->pass + 1;
+    while (next < job->npass && gl_changes_in_place(&job->pass[next]))
+        next++;
+    if (next == job->npass)
+        return job->dst;
+    gl_buffer *const buffer = &t->worker->numbers[from == t->worker->numbers[0].data];
+    const size_t count = (size_t)t->shape.planes * (size_t)t->shape.width * (size_t)t->shape.height;
+    return gl_buffer_grow(buffer, count * sizeof(float)) == 0 ? buffer->data : NULL;
+}
+
 /* Where a turn's pass writes; it is what comes out of it that `shape` says. */
 static int aim(const turn *t, gl_target *target) {
     gl_worker *worker = t->worker;
     const gl_job *job = t->job;
     const gl_shape shape = t->shape;
     *target = (gl_target){.planes = shape.planes, .width = shape.width, .height = shape.height};
-    if (t->pass == job->npass - 1) {
+    if (t->pass == t->bytes - 1) {
         target->stride = (ptrdiff_t)gl_round_up((size_t)shape.width, 16);
-        if (gl_buffer_grow(&worker->batch, (size_t)target->stride * GL_BATCH + GL_ALIGN) != 0)
+        void *const sample = place_behind(t, NULL);
+        if (sample == NULL || gl_buffer_grow(&worker->batch, (size_t)target->stride * GL_BATCH + GL_ALIGN) != 0)
             return -1;
         target->kernels = worker->kernels;
         target->shelf = &worker->shelf;
         target->patch = job->patch;
         target->patch_shelf = worker->patch_shelf;
         target->patches = job->npatch;
-        target->sample = job->dst;
+        target->sample = sample;
         target->numbers = (const float *)job->store->table + 256 * job->store->channels;
         target->batch = worker->batch.data;
-        target->stream = job->dst_size >= GL_STREAM_BYTES && job->finish.terms == 0;
+        target->stream = job->dst_size >= GL_STREAM_BYTES && job->finish.terms == 0 && t->bytes == job->npass;
         return 0;
     }
     gl_buffer *const buffer = &worker->images[t->pass % 2];
@@ -213,31 +273,32 @@ static int aim(const turn *t, gl_target *target) {
 
 static void timed_strip(gl_sink *sink, int32_t y, int32_t rows, const uint8_t *const plane[3], ptrdiff_t stride);
 
-/* Makes the turn's pass ready for rows of an image of shape `in`: it then knows which it wants.  Tables and buffers
- * are the worker's, so that all this holds only until another turn begins a pass. */
-static int begin_pass(turn *t, gl_shape in) {
-    const gl_pass *pass = &t->job->pass[t->pass];
-    t->stage = (gl_stage){
+/* The stage of a turn's pass, over an image of shape `in`. */
+static gl_stage stage_of(const turn *t, gl_shape in) {
+    return (gl_stage){
         .sink = {timed_strip},
         .kernels = t->worker->kernels,
         .tables = t->worker->tables,
         .scratch = &t->worker->scratch,
-        .pass = pass,
+        .pass = &t->job->pass[t->pass],
         .pass_order = t->worker->pass_order,
         .in_planes = in.planes,
         .in_width = in.width,
         .in_height = in.height,
+        .noise = t->job->finish.noise,
     };
+}
+
+/* Makes the turn's pass ready for rows of an image of shape `in`: it then knows which it wants.  Tables and buffers
+ * are the worker's, so that all this holds only until another turn begins a pass. */
+static int begin_pass(turn *t, gl_shape in) {
+    const gl_pass *pass = &t->job->pass[t->pass];
+    t->stage = stage_of(t, in);
     t->shape = in;
     check_pass(pass, &t->shape);
     if (aim(t, &t->stage.target) != 0)
         return -1;
-    static gl_begin *const begin[] = {
-#define GL_BEGIN(name, check, begin) begin,
-        GL_PASSES(GL_BEGIN)
-#undef GL_BEGIN
-    };
-    return begin[pass->kind](&t->stage);
+    return begin_of[pass->kind](&t->stage);
 }
 
 static void take(gl_stage *stage, int32_t y, int32_t rows, const uint8_t *const plane[3], ptrdiff_t stride) {
@@ -339,7 +400,7 @@ static int begin_turn(turn *t, gl_worker *worker, gl_job *job) {
         job->status = GL_BAD_JOB;
         return 0;
     }
-    *t = (turn){.worker = worker, .job = job};
+    *t = (turn){.worker = worker, .job = job, .bytes = byte_passes(job)};
     if (begin_pass(t, shape_in_data(job)) != 0) {
         t->job = NULL;
         job->status = GL_NO_MEMORY;
@@ -348,12 +409,29 @@ static int begin_turn(turn *t, gl_worker *worker, gl_job *job) {
     return 1;
 }
 
+/* The passes behind those over bytes; 0, or -1 if out of memory. */
+static int run_over_numbers(turn *t) {
+    float *from = (float *)(void *)t->stage.target.sample;
+    while (t->pass < t->job->npass - 1) {
+        const gl_shape in = t->shape;
+        const gl_pass *pass = &t->job->pass[++t->pass];
+        t->stage = stage_of(t, in);
+        check_pass(pass, &t->shape);
+        t->stage.target = (gl_target){.planes = t->shape.planes, .width = t->shape.width, .height = t->shape.height};
+        float *const to = gl_changes_in_place(pass) ? from : place_behind(t, from);
+        if (to == NULL || over_numbers_of[pass->kind](&t->stage, from, to) != 0)
+            return -1;
+        from = to;
+    }
+    return 0;
+}
+
 /* Ends a turn: what is left to do once the decoder has said how it went. */
 static void end_turn(turn *t, int status) {
     gl_job *job = t->job;
     if (status == GL_DECODED)
         status = finish_pass(t);
-    while (status == GL_DECODED && t->pass < job->npass - 1) {
+    while (status == GL_DECODED && t->pass < t->bytes - 1) {
         const gl_target last = t->stage.target;
         t->pass++;
         if (begin_pass(t, t->shape) != 0) {
@@ -367,6 +445,8 @@ static void end_turn(turn *t, int status) {
     if (t->stage.target.stream)
         __builtin_ia32_sfence(); /* streamed stores become visible before whatever says that the sample is there */
 #endif
+    if (status == GL_DECODED && run_over_numbers(t) != 0)
+        status = GL_NO_MEMORY;
     if (status == GL_DECODED && job->finish.terms > 0) {
         const size_t pixels = (size_t)t->shape.width * (size_t)t->shape.height;
         if (gl_finish_run(&job->finish, &t->worker->noise, job->dst, t->shape.planes, pixels) != 0)

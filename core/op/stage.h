@@ -3,6 +3,7 @@
 #ifndef GOLOADER_STAGE_H
 #define GOLOADER_STAGE_H
 
+#include "../rng/noise.h"
 #include "kernels.h"
 #include "opencv.h"
 
@@ -80,6 +81,8 @@ struct gl_stage {
     int32_t *column_map, *row_map;
     /* Resample by OpenCV's rules. */
     gl_opencv opencv;
+
+    gl_noise *noise; /* the job's */
 };
 
 /* An image between two passes. */
@@ -89,14 +92,19 @@ typedef struct gl_shape {
 
 /* What the table of passes (passes.h) names.
  *   check  what is wrong with a pass over an image of shape *shape, or NULL: then *shape is what comes out
- *   begin  makes a stage ready for rows; 0, or -1 if out of memory */
+ *   begin  makes a stage ready for rows; 0, or -1 if out of memory
+ *   over_numbers  does a pass over planes of float32 without gaps, and leaves such; 0, or -1 if out of memory */
 typedef const char *gl_check(const gl_pass *pass, gl_shape *shape);
 typedef int gl_begin(gl_stage *stage);
-#define GL_DECLARE(name, check, begin)                                                                                 \
+typedef int gl_over_numbers(gl_stage *stage, const float *src, float *dst);
+#define GL_DECLARE(name, check, begin, over_numbers)                                                                   \
     gl_check check;                                                                                                    \
-    gl_begin begin;
+    gl_begin begin;                                                                                                    \
+    gl_over_numbers over_numbers;
 GL_PASSES(GL_DECLARE)
 #undef GL_DECLARE
+/* gl_changes_in_place says whether the same pass gets as dst what is src. */
+int gl_changes_in_place(const gl_pass *pass);
 /* The parts of a pass that go by OpenCV's rules. */
 gl_check gl_opencv_affine_check;
 gl_begin gl_opencv_linear_begin, gl_opencv_area_begin, gl_opencv_affine_begin;

@@ -185,7 +185,7 @@ func (w *worker) setAside(k int, s *sample, steps []recipe.Step, to []byte, stor
 	file := s.data()
 	w.jobs.SetPasses(k, passes)
 	w.jobs.SetPatches(k, nil)
-	w.jobs.SetFinish(k, nil)
+	w.jobs.SetFinish(k, nil, nil)
 	w.jobs.SetSeek(k, nil, 0, 0)
 	w.jobs.SetBytes(k, w.run.loader.decoder(s), unsafe.Pointer(unsafe.SliceData(file)), len(file), s.size)
 	w.jobs.SetSample(k, unsafe.Pointer(unsafe.SliceData(to)), len(to), store)

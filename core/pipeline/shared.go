@@ -74,7 +74,7 @@ func (s *sample) stepsOf(steps []recipe.Step) []recipe.Step { return steps[s.ste
 // alike is how many steps two recipes have in common, from the first on, that leave bytes.
 func alike(a, b []recipe.Step) int {
 	n := 0
-	for n < min(len(a), len(b)) && a[n] == b[n] && a[n].Filter.LeavesBytes() {
+	for n < min(len(a), len(b)) && a[n] == b[n] && a[n].Filter.LeavesBytes() && a[n].Kind != recipe.ToNumbers {
 		n++
 	}
 	return n

@@ -210,7 +210,7 @@ func (w *worker) setJob(s *sample, file []byte, steps []recipe.Step) error {
 	w.fuse = passes
 	w.jobs.SetPasses(k, passes)
 	w.jobs.SetPatches(k, patches)
-	w.jobs.SetFinish(k, finish)
+	w.jobs.SetFinish(k, steps, finish)
 	if isHeld {
 		w.jobs.SetSeek(k, nil, 0, 0)
 		layout := op.Planar

@@ -425,6 +425,8 @@ func channelsAfter(t Transform, channels int) int {
 		return t.Channels
 	case TorchGrayscale:
 		return t.Channels
+	case OverNumbers:
+		return channelsAfter(t.Transform, channels)
 	}
 	return channels
 }
@@ -547,6 +549,12 @@ func transform(n node, channels int) Transform {
 		t = autoAugment(f)
 	case RandomErasing{}.Op():
 		t = randomErasing(f)
+	case ToNumbers{}.Op():
+		t = ToNumbers{}
+	case Normalize{}.Op():
+		t = Normalize{floats(f.get("mean"), channels), floats(f.get("std"), channels)}
+	case OverNumbers{}.Op():
+		t = OverNumbers{transform(f.get("transform"), channels), floats(f.get("fill"), channels)}
 	case RandomRotation{}.Op():
 		t = RandomRotation{interval(f.get("degrees"), -angleMax, angleMax), f.get("expand").bool(), placed(f, channels)}
 	case RandomAffine{}.Op():
@@ -682,8 +690,16 @@ func places(n node) []float32 {
 func randomErasing(f *fields) RandomErasing {
 	return RandomErasing{
 		P: f.get("p").float(), Scale: interval(f.get("scale"), 0, 1), LogRatio: logRatio(f.get("log_ratio")),
-		Table: int32(f.get("table").int(1, math.MaxUint8)),
+		Table: int32(f.get("table").int(0, math.MaxUint8)), Noise: oneOf(f.get("noise"), "", TorchRandn, TorchRandnAVX2),
 	}
+}
+
+// floats are float32, one for each channel; of a grey image's the rest is 0.
+func floats(n node, channels int) (v [3]float32) {
+	for i, each := range n.listOf(channels) {
+		v[i] = float32(each.float())
+	}
+	return v
 }
 
 // interval is [a, b] with lo <= a <= b <= hi. torch refuses to draw from any with a > b.

@@ -596,8 +596,30 @@ type RandomErasing struct {
 	P        float64 // it happens where torch.rand is below this float32
 	Scale    [2]float64
 	LogRatio [2]float32 // as RandomResizedCrop's
-	Table    int32      // of the part's tables, what the rectangle goes by
+	Table    int32      // of the part's tables, what the rectangle goes by; 0 over numbers
+	Noise    DrawKind   // over numbers, what the rectangle becomes; "" for a fill
 }
+
+// ToNumbers has bytes become float32 by the part's table: all behind it is over these.
+type ToNumbers struct{}
+
+// Normalize is torchvision's, over numbers: a mean and a deviation for each channel.
+type Normalize struct{ Mean, Std [3]float32 }
+
+// OverNumbers is a transform that fills with numbers, one for each channel, in place of bytes.
+type OverNumbers struct {
+	Transform Transform
+	Fill      [3]float32
+}
+
+// Op implements Transform.
+func (ToNumbers) Op() string { return "to_numbers" }
+
+// Op implements Transform.
+func (Normalize) Op() string { return "normalize" }
+
+// Op implements Transform.
+func (OverNumbers) Op() string { return "over_numbers" }
 
 // Op implements Transform.
 func (RandomErasing) Op() string { return "random_erasing" }

@@ -393,6 +393,9 @@ func (r *reader) steps(count int) []Step {
 		if err := s.Check(); err != nil {
 			r.fail("step %d: %v", i, err)
 		}
+		if int(s.Kind) >= Wired {
+			r.fail("step %d: kind %d is none that is sent", i, s.Kind)
+		}
 	}
 	return steps
 }

@@ -44,6 +44,10 @@ const (
 	TorchAffine      // torchvision's affine of a uint8 tensor by Matrix, with Filter; Outside says what is there
 	TorchPerspective // the same with a perspective Matrix
 
+	// Steps that have no wire form.
+	ToNumbers  // bytes become float32 by the sample's table, and steps behind it are over these
+	Normalize  // over numbers: less Numbers[0], divided by Numbers[1]
+	Erase      // over numbers: the Width x Height rectangle at (Left, Top) becomes Numbers[0], or Noise
 	Arithmetic // of a finished sample's numbers: Finish
 )
 
@@ -93,11 +97,17 @@ var kinds = [...]kind{
 	TorchAffine:      {bytes: 6*8 + 4, read: readGrid, write: writeGrid, check: checkGrid},
 	TorchPerspective: {bytes: 8*8 + 4, read: readGrid, write: writeGrid, check: checkGrid},
 
+	ToNumbers:  {},
+	Normalize:  {},
+	Erase:      {},
 	Arithmetic: {check: checkFinish},
 }
 
-// Kinds is how many kinds there are.
-const Kinds = len(kinds)
+// Kinds is how many kinds there are, Wired how many of them have a wire form: the first ones.
+const (
+	Kinds = len(kinds)
+	Wired = int(ToNumbers)
+)
 
 var unknown kind
 
@@ -139,7 +149,10 @@ type Step struct {
 	Scale  float64                // Zoom: 0 to 1
 	Smooth *[2][SmoothMax]float64 // Zoom: weights across and down, the middle one first, then those to either side; 0 to 1
 
-	Finish *Finish // Arithmetic; it has no wire form
+	// Without a wire form.
+	Numbers [2][3]float32 // over numbers: a fill for each plane; Normalize, Erase
+	Noise   *Noise        // Erase: as many as it has numbers; or nil
+	Finish  *Finish       // Arithmetic
 }
 
 // Limits of core/op's: of a BoxBlur, and of the weights of a Convolve each way.

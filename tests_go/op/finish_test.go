@@ -109,7 +109,7 @@ func TestArithmeticOnAFinishedSample(t *testing.T) {
 		passes, size, err := op.Fuse(nil, start.size, steps)
 		require.NoError(t, err)
 		plain := r.set(0, start, passes, channels*int(size.Pixels()), r.identity(channels))
-		r.jobs.SetFinish(0, nil)
+		r.jobs.SetFinish(0, nil, nil)
 		r.worker.Run(r.jobs, 1, nil)
 		require.Equal(t, op.Decoded, r.jobs.Status(0), r.jobs.Why(0))
 
@@ -141,7 +141,7 @@ func TestArithmeticOnAFinishedSample(t *testing.T) {
 			finish = append(finish, step)
 		}
 		got := r.set(0, start, passes, 4*count, store)
-		r.jobs.SetFinish(0, finish)
+		r.jobs.SetFinish(0, nil, finish)
 		r.worker.Run(r.jobs, 1, nil)
 		require.Equal(t, op.Decoded, r.jobs.Status(0), r.jobs.Why(0))
 		for i := range count {
@@ -181,8 +181,8 @@ func TestArithmeticThatIsNone(t *testing.T) {
 		"too deep":        {Terms: []recipe.Term{sample, sample, sample, sample, sample}},
 		"too many":        {Terms: make([]recipe.Term, recipe.TermsMax+1)},
 		"too many noises": {Terms: []recipe.Term{sample, set}, Noises: make([]*recipe.Noise, recipe.NoisesMax+1)},
-		"by pixels":       {Terms: []recipe.Term{sample, set}, Noises: []*recipe.Noise{{Noise: some, Pixels: true}}},
-		"half a pair":     {Terms: []recipe.Term{sample, set}, Noises: []*recipe.Noise{{Noise: pairs, Pixels: true}}},
+		"by pixels":       {Terms: []recipe.Term{{Does: recipe.PushNoise}, set}, Noises: []*recipe.Noise{{Noise: some, Pixels: true}}},
+		"half a pair":     {Terms: []recipe.Term{{Does: recipe.PushNoise}, set}, Noises: []*recipe.Noise{{Noise: pairs, Pixels: true}}},
 	} {
 		for k := range finish.Noises {
 			if finish.Noises[k] == nil {
@@ -190,14 +190,14 @@ func TestArithmeticThatIsNone(t *testing.T) {
 			}
 		}
 		r.set(0, start, passes, 4*45, store)
-		r.jobs.SetFinish(0, []recipe.Step{{Kind: recipe.Arithmetic, Finish: &finish}})
+		r.jobs.SetFinish(0, nil, []recipe.Step{{Kind: recipe.Arithmetic, Finish: &finish}})
 		r.worker.Run(r.jobs, 1, nil)
 		require.Equal(t, op.BadJob, r.jobs.Status(0), name)
 		require.NotEmpty(t, r.jobs.Why(0), name)
 	}
 	// Bytes have none.
 	r.set(0, start, passes, 45, r.identity(3))
-	r.jobs.SetFinish(0, []recipe.Step{{Kind: recipe.Arithmetic, Finish: &recipe.Finish{Terms: []recipe.Term{sample, set}}}})
+	r.jobs.SetFinish(0, nil, []recipe.Step{{Kind: recipe.Arithmetic, Finish: &recipe.Finish{Terms: []recipe.Term{sample, set}}}})
 	r.worker.Run(r.jobs, 1, nil)
 	require.Equal(t, op.BadJob, r.jobs.Status(0))
 }

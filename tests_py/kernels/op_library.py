@@ -32,7 +32,8 @@ TERMS_MAX, NOISES_MAX, TWISTER_WORDS = (int(_SIZES[name]) for name in ("TERMS_MA
     RESAMPLE, PAD, GREY, LOOKUP, CONTRAST, SATURATION, SHARPNESS, HUE, AUTOCONTRAST, EQUALIZE,
     AFFINE, PERSPECTIVE, TURN, SELECT, BOX_BLUR, CONVOLVE, STENCIL, TO_HSV, FROM_HSV, TORCH_COLOUR, RANK,
     TO_YCBCR, CONVOLVE_UNIT, ZOOM, TORCH_AFFINE, TORCH_PERSPECTIVE,
-) = range(26)  # fmt: skip
+    NORMALIZE, ERASE,
+) = range(28)  # fmt: skip
 HORIZONTAL, VERTICAL = 1, 2
 DECODED, BAD_JOB = 0, 101
 RAW_RGB, RAW_GREY = 0, 2
@@ -70,6 +71,9 @@ class Pass(ctypes.Structure):
         ("weight", (ctypes.c_float * TAPS_MAX) * 2),
         ("rest", ctypes.c_float),
         ("fused", ctypes.c_int32),
+        ("over_numbers", ctypes.c_int32),
+        ("number", (ctypes.c_float * 3) * 2),
+        ("noise", ctypes.c_int32),
         ("matrix", ctypes.c_double * 8),
         ("smooth", (ctypes.c_double * SMOOTH_MAX) * 2),
         ("table", (ctypes.c_uint8 * 256) * 3),

@@ -211,8 +211,29 @@ static gl_job make_job(gl_store *store) {
         width = pass->out.width;
         height = pass->out.height;
     }
-    *store = (gl_store){planes, is_zoomed ? 4 << pick(0, 2) : 1 << pick(0, 4), pick(0, 2), pick(1, 4), NULL};
-    job.npatch = is_zoomed ? 0 : pick(0, 2) * pick(0, GL_PATCHES_MAX + 1);
+    const int32_t over = is_zoomed ? 0 : pick(0, 2) * pick(0, 5);
+    for (int32_t i = 0; i < over; i++) {
+        gl_pass *pass = &job.pass[job.npass++];
+        static const int32_t kinds[] = {GL_RESAMPLE, GL_PAD, GL_NORMALIZE, GL_ERASE};
+        *pass = (gl_pass){.kind = kinds[pick(0, 4)], .over_numbers = 1, .flip = pick(0, 4), .mode = pick(0, 4)};
+        for (int k = 0; k < 3; k++) {
+            pass->number[0][k] = (float)pick(-1000, 2001) / 1000;
+            pass->number[1][k] = (float)pick(1, 1000) / 1000;
+        }
+        if (pass->kind == GL_PAD)
+            pass->left = pick(0, 30), pass->top = pick(0, 30), pass->right = pick(0, 30), pass->bottom = pick(0, 30);
+        pass->out = window(width + pass->left + pass->right, height + pass->top + pass->bottom);
+        if (pass->kind == GL_RESAMPLE) {
+            pass->src = pass->out;
+            pass->width = pass->out.width, pass->height = pass->out.height;
+            pass->out.x = pass->out.y = 0;
+        }
+        if (pass->kind == GL_RESAMPLE || pass->kind == GL_PAD)
+            width = pass->out.width, height = pass->out.height;
+    }
+    const int32_t itemsize = is_zoomed ? 4 << pick(0, 2) : over > 0 ? 4 : 1 << pick(0, 4);
+    *store = (gl_store){planes, itemsize, over > 0 ? 0 : pick(0, 2), pick(1, 4), NULL};
+    job.npatch = is_zoomed || over > 0 ? 0 : pick(0, 2) * pick(0, GL_PATCHES_MAX + 1);
     for (int32_t i = 0; i < job.npatch; i++)
         job.patch[i] = (gl_patch){window(width, height), pick(0, store->tables)};
     const int32_t bytes = store->tables * planes * 256 * store->itemsize;

@@ -777,10 +777,14 @@ TRANSFORMS: Table = [
     ),
     (
         "erasing, v1 and v2",
-        "`RandomErasing` of a tensor, with a constant value, not noise",
+        "`RandomErasing` of a tensor, with a constant value, or with noise if an earlier step fixes the size",
         lambda root: (
-            image_folder(root, v1.Compose([*TAIL, step]))
-            for step in (v1.RandomErasing(), v2.RandomErasing(value=(1, 2, 3)))
+            image_folder(root, v1.Compose([*steps, *TAIL, step]))
+            for steps, step in (
+                ([], v1.RandomErasing()),
+                ([], v2.RandomErasing(value=(1, 2, 3))),
+                ([v1.Resize((32, 32))], v1.RandomErasing(value="random")),
+            )
         ),
     ),
     (
@@ -874,6 +878,21 @@ TRANSFORMS: Table = [
             image_folder(root, v1.Compose([v1.Resize((9, 9)), *TAIL, step]))
             for api in (v1, v2)
             for step in (api.RandomHorizontalFlip(), api.RandomVerticalFlip(), api.RandomCrop(4))
+        ),
+    ),
+    (
+        "borders of float32 tensors, v1 and v2",
+        "`Pad`, `RandomCrop` with padding and `CenterCrop`, filled with any number, with the edge, or mirrored if an "
+        "earlier step fixes the size; what may follow is of these rows, or a `Normalize`",
+        lambda root: (
+            image_folder(root, v1.Compose([v1.Resize((9, 9)), *TAIL, step, v1.Normalize((0.5,), (0.5,))]))
+            for api in (v1, v2)
+            for step in (
+                api.RandomCrop(9, padding=4),
+                api.Pad(3, fill=0.25),
+                api.Pad(3, padding_mode="reflect"),
+                api.CenterCrop(20),
+            )
         ),
     ),
     (

@@ -116,8 +116,8 @@ REASONS = {
         "the container has no list of transforms, or an empty one", "give it a list of transforms"
     ),
     "TRANSFORM_ORDER": Reason(
-        "Go does not know the transform at this position: before or after the step that makes a tensor, after "
-        "RandomErasing, or before all images have one mode",
+        "Go does not know the transform at this position: before the step that makes a tensor, or before all images "
+        "have one mode",
         "change the order; `Grayscale` or `v2.RGB` in front gives all images one mode",
     ),
     "TRANSFORM_UNKNOWN": Reason(

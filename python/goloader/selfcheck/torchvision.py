@@ -34,6 +34,8 @@ def _drawing_apart() -> Any:
 
     generator = torch.Generator().manual_seed(_SEED)
     drawing = {torch.rand, torch.randint, torch.randperm, torch.Tensor.uniform_, torch.Tensor.random_}
+    # Of its numbers processors have several kinds.
+    noise = torch.Tensor.normal_
     floats = {torch.rand, torch.empty, torch.tensor}
 
     class Apart(TorchFunctionMode):
@@ -41,6 +43,7 @@ def _drawing_apart() -> Any:
             self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
         ) -> Any:
             options = dict(kwargs or {})
+            func = torch.Tensor.uniform_ if func is noise else func
             if func in drawing:
                 options["generator"] = generator
             if func in (torch.rand, torch.empty):
@@ -175,9 +178,10 @@ _CLASSES: dict[
     "ImageClassification": ((1689277056, None), lambda m: [
         m._presets.ImageClassification(crop_size=12, resize_size=14, interpolation=_nearest())
     ]),
-    "RandomErasing": ((544030849, 544030849), lambda m: [
+    "RandomErasing": ((2379020420, 2379020420), lambda m: [
         m.RandomErasing(0.7, value=200),
         m.RandomErasing(1, (0.3, 0.9), (0.2, 6), value=3),
+        m.RandomErasing(1, value="random"),
     ]),
 }  # fmt: skip
 

@@ -6,12 +6,14 @@ whole image has, only that all its entries are alike.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import torch
 
 from ... import transforms as T
+from ...selfcheck import value
 from .augments import Pixels, below
 
 PATCHES_MAX = 8  # GL_PATCHES_MAX in core/op/op.h
@@ -19,10 +21,11 @@ PATCHES_MAX = 8  # GL_PATCHES_MAX in core/op/op.h
 
 @dataclass(frozen=True)
 class RandomErasing(T.Geometry):
-    """A rectangle that goes by another of the tables; nothing may follow it that moves pixels.
+    """A rectangle that goes by another of the tables, nothing that moves pixels may follow; or, over numbers, is set.
 
     p, scale, log_ratio  what is drawn, as for RandomResizedCrop
-    table                which of the tables
+    table                which of the tables; 0 over numbers
+    noise                over numbers, how what it is set to is drawn; empty for a fill
     """
 
     op: ClassVar[str] = "random_erasing"
@@ -32,9 +35,10 @@ class RandomErasing(T.Geometry):
     scale: tuple[float, float]
     log_ratio: tuple[float, float]
     table: int
+    noise: str = ""
 
     def needs(self) -> tuple[str, ...]:
-        return "torch.rand", "torch.uniform", "torch.randint"
+        return "torch.rand", "torch.uniform", "torch.randint", *(["torch.randn"] if self.noise else [])
 
 
 class Filled:
@@ -55,11 +59,10 @@ class Filled:
         return filled
 
 
-def read(api: T.Api, each: Any, _: Pixels, table: int) -> RandomErasing:
+def read(api: T.Api, each: Any, pixels: Pixels, table: int) -> RandomErasing:
     """What it draws; `table` is the number of what it erases with."""
-    if each.value is None or isinstance(each.value, str):
-        raise ValueError("it draws noise by normal_, whose numbers depend on the processor")
-    numbers = each.value if isinstance(each.value, (list, tuple)) else (each.value,)
+    is_noise = each.value is None or isinstance(each.value, str)
+    numbers = each.value if isinstance(each.value, (list, tuple)) else () if is_noise else (each.value,)
     if not all(type(number) in (int, float) for number in (*numbers, each.p, *each.scale, *each.ratio)):
         raise TypeError(f"p={each.p!r}, scale={each.scale!r}, ratio={each.ratio!r}, value={each.value!r} are not plain")
     low, high = each.scale
@@ -70,4 +73,23 @@ def read(api: T.Api, each: Any, _: Pixels, table: int) -> RandomErasing:
         raise ValueError(f"scale is {each.scale!r}, ratio {each.ratio!r}")
     if logs.dtype != torch.float32:
         raise TypeError(f"the logarithm of ratio is {logs.dtype}")
-    return RandomErasing(below(each.p), (float(low), float(high)), (narrow, wide), table)
+    made = RandomErasing(below(each.p), (float(low), float(high)), (narrow, wide), table)
+    if not is_noise:
+        return made
+    if _numbers_min(made, pixels) < _NORMALS_MIN:
+        raise ValueError("it draws noise for few pixels, whose normal_ is another, or for images of sizes not known")
+    return replace(made, table=0, noise="torch.randn.avx2" if value("torch.randn") == "avx2" else "torch.randn")
+
+
+_NORMALS_MIN = 16  # GL_NOISE_NORMALS_MIN in core/rng/noise.h
+
+
+def _numbers_min(step: RandomErasing, pixels: Pixels) -> float:
+    """So many numbers at least are in a rectangle that has any."""
+    if pixels.size is None:
+        return 0
+    area = pixels.size[0] * pixels.size[1] * step.scale[0] * (1 - 1e-6)
+    sides = [math.sqrt(area * ratio) for ratio in map(math.exp, (*step.log_ratio, *(-log for log in step.log_ratio)))]
+    # Each side is rounded: the shortest by the most.
+    short = min(sides) - 0.5001
+    return pixels.channels * short * (area / min(sides) - 0.5001) if short > 0 else 0

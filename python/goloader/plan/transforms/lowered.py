@@ -100,9 +100,8 @@ class Target:
     read: Read
 
 
-def walk(steps: Iterable[T.Geometry], channels: int = 3) -> tuple[int, T.Size | None]:
-    """Channels and size after `steps` on an image of any size. Raises RefusalError if they need too many passes."""
-    size: T.Size | None = None
+def walk(steps: Iterable[T.Geometry], channels: int = 3, size: T.Size | None = None) -> tuple[int, T.Size | None]:
+    """Channels and size after `steps` on an image of a size, or of any. Raises RefusalError for too many passes."""
     passes = 0
     for step in steps:
         channels, size = step.channels_after(channels), step.size_after(size)

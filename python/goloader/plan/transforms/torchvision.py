@@ -35,7 +35,7 @@ from ..trust.calls import calls_of
 from ..trust.look import hiding, name_of
 from ..trust.originals import module_of
 from ..trust.watch import has_global_hooks, has_hooks
-from . import augments, erasing, sizes, warps
+from . import augments, erasing, numbers, sizes, warps
 from .augments import Pixels
 from .lowered import VERSION, Lowered, walk
 from .tables import Table, run_tail
@@ -45,6 +45,7 @@ class Form:
     """What images are that a transform is given: PIL images of 1 (mode L) or 3 (RGB) channels.
 
     channels   None if images come in the mode of their file, which a transform then has to begin by settling
+    size       (height, width), if it is the same for all
     joint      the transform takes an image and its target together
     is_tensor  they are tensors of bytes, not PIL images
     """
@@ -52,8 +53,8 @@ class Form:
     joint = False
     is_tensor = False
 
-    def __init__(self, channels: int | None) -> None:
-        self.channels = channels
+    def __init__(self, channels: int | None, size: T.Size | None = None) -> None:
+        self.channels, self.size = channels, size
 
     def key(self) -> Hashable:
         """Equal for forms of which a tail makes the same."""
@@ -68,7 +69,8 @@ class Form:
 
     def step_of_tensor(self, operation: Operation, each: Any, tail: list[Any], pixels: Pixels) -> T.Geometry | None:
         """The same behind `tail`, which has made a tensor of it."""
-        return _tensor_step(operation, each, pixels, of_bytes=_is_of_bytes(tail))
+        before = partial(_table, tuple(tail), pixels.channels, self)
+        return _tensor_step(operation, each, pixels, of_bytes=_is_of_bytes(tail), before=before)
 
     def table(self, tail: Sequence[Any], channels: int, names: str, key: str) -> Table:
         """What functions make of every byte of an image. Raises RefusalError."""
@@ -98,8 +100,10 @@ def _lower(transform: Any, form: Form) -> Lowered:
     tail: list[Any] = []
     in_order = True  # nothing moved the tensor's own items
     resized: int | None = None  # what of the tail comes before a resize of its numbers
+    over = False  # steps are over numbers
     settled = form.channels is not None
-    begin = channels = 3 if form.channels is None else form.channels
+    channels = 3 if form.channels is None else form.channels
+    begin = channels, form.size
     flat = _flat(transform)
     for each in flat:
         kind, name = type(each), _name(each)
@@ -116,18 +120,42 @@ def _lower(transform: Any, form: Form) -> Lowered:
             raise TransformRefusal(name, why, "TRANSFORM_ORDER")
         settled = True
         if tail:
-            if Does.ERASES in does and type(form) is Form and resized is None:
-                erased += filter(None, [read(operation, each, Pixels(channels), len(erased) + 1)])
-                tail.append(each)
+            moved: T.Geometry | None
+            pixels = Pixels(*walk(steps, *begin), is_tensor=True)
+            if Does.ERASES in does and type(form) is Form and resized is None and not over:
+                eraser = read(operation, each, pixels, len(erased) + 1)
+                assert isinstance(eraser, erasing.RandomErasing)
+                if not eraser.noise:
+                    erased.append(eraser)
+                    tail.append(each)
+                    continue
+                steps += _to_numbers(name, tail, pixels, form)
+                over = True
+            elif Does.MOVES in does and erased and not over:
+                steps += _to_numbers(name, tail, pixels, form)
+                over = True
+            if over:
+                moved = _step_over_numbers(operation, each, pixels)
+                if moved is not None:
+                    steps.append(moved)
+                else:
+                    tail.append(each)
+                in_order &= Does.MOVES not in does
                 continue
             if Does.MOVES in does:
-                if erased:
-                    raise TransformRefusal(name, "it would move what RandomErasing has erased", "TRANSFORM_ORDER")
-                moved: T.Geometry | None
                 if resized is not None and _is_within(each, steps[-1]):
                     moved = read(operation, each, Pixels(channels))
+                elif resized is not None:
+                    moved = _tensor_step(operation, each, pixels, of_bytes=False)
                 else:
-                    moved = form.step_of_tensor(operation, each, tail, Pixels(*walk(steps, begin), is_tensor=True))
+                    moved = form.step_of_tensor(operation, each, tail, pixels)
+                if isinstance(moved, numbers.OverNumbers):
+                    if resized is not None or type(form) is not Form:
+                        raise TransformRefusal(
+                            name, "it changes a target's numbers, or resized ones", "TENSOR_GEOMETRY"
+                        )
+                    steps += _to_numbers(name, tail, pixels, form)
+                    over = True
                 if resizes_numbers(moved):
                     if resized is not None or type(form) is not Form:
                         raise TransformRefusal(
@@ -141,7 +169,6 @@ def _lower(transform: Any, form: Form) -> Lowered:
                     channels = moved.channels_after(channels)
                 continue
             if Does.AUGMENTS in does and type(form) is Form and not erased:
-                pixels = Pixels(*walk(steps, begin), is_tensor=True)
                 steps += filter(None, [_augmented(operation, each, pixels, of_bytes=_is_of_bytes(tail))])
                 in_order = False
                 continue
@@ -158,7 +185,7 @@ def _lower(transform: Any, form: Form) -> Lowered:
         elif Does.AUGMENTS in does:
             if type(form) is not Form:
                 raise TransformRefusal(name, f"{_path(kind)} is known for photos only", "TRANSFORM_UNKNOWN")
-            steps += filter(None, [read(operation, each, Pixels(*walk(steps, begin)))])
+            steps += filter(None, [read(operation, each, Pixels(*walk(steps, *begin)))])
         elif Does.MAKES in does or ((form.joint or form.is_tensor) and does & (Does.CONVERTS | Does.LEAVES)):
             tail.append(each)
         elif Does.CONVERTS in does and Does.LEAVES not in does:
@@ -172,14 +199,16 @@ def _lower(transform: Any, form: Form) -> Lowered:
     table, data = tables[0], b"".join(each.data for each in tables)
     if resized is not None:
         data += numbers_of(table, _table(tuple(tail[:resized]), channels, form), tail[resized:])
-    if table.channels != channels:  # Normalize spreads a grey image over its three means
+    if table.channels != channels and not over:  # Normalize spreads a grey image over its three means
         steps.append(T.Grayscale(3))
+    if over:
+        erased.clear()
     if len(erased) > erasing.PATCHES_MAX:
         raise TransformRefusal(
             f"{len(erased)} times RandomErasing", f"at most {erasing.PATCHES_MAX} are possible", "TRANSFORM_LIMIT"
         )
     steps += erased
-    _, size = walk(steps, begin)
+    _, size = walk(steps, *begin)
     return Lowered(
         steps=tuple(steps),
         dtype=table.dtype,
@@ -192,6 +221,40 @@ def _lower(transform: Any, form: Form) -> Lowered:
         contiguous=table.contiguous and in_order,
         pixel=table.pixel,
     )
+
+
+def _to_numbers(name: str, tail: list[Any], pixels: Pixels, form: Form) -> list[T.Geometry]:
+    """The first steps over numbers: of a tail they take over what was erased, and what follows that.
+
+    Leaves the tail without that. Raises RefusalError.
+    """
+    first = next((at for at, each in enumerate(tail) if _erases(each)), len(tail))
+    rest = tail[first:]
+    del tail[first:]
+    steps: list[T.Geometry] = [numbers.begin(name, _table(tuple(tail), pixels.channels, form), pixels.channels)]
+    for each in rest:
+        step = _step_over_numbers(_operations()[type(each)], each, pixels)
+        if step is not None:
+            steps.append(step)
+        else:
+            tail.append(each)
+    return steps
+
+
+def _step_over_numbers(operation: Operation, each: Any, pixels: Pixels) -> T.Geometry | None:
+    """What a transform does to a tensor of float32 behind steps over numbers; None for nothing. Raises RefusalError."""
+    if Does.CONVERTS in operation.does:
+        try:
+            return numbers.converted(each, pixels.channels)
+        except ValueError as error:
+            raise TransformRefusal(_name(each), str(error), "TENSOR_STEPS") from None
+    if Does.ERASES in operation.does:
+        eraser = read(operation, each, pixels, 0)
+        assert eraser is not None
+        return _over_numbers(operation, each, eraser, pixels, None)
+    if Does.MOVES in operation.does:
+        return _tensor_step(operation, each, pixels, of_bytes=False)
+    raise TransformRefusal(_name(each), "it is applied to a tensor that is not uint8", "TENSOR_GEOMETRY")
 
 
 def _unknown(kind: type, rest: Iterator[Any], known: Container[type]) -> str:
@@ -369,8 +432,13 @@ def read(operation: Operation, each: Any, pixels: Pixels, *more: int) -> T.Geome
         raise TransformRefusal(_name(each), str(error), "TRANSFORM_ARGUMENT") from None
 
 
-def _tensor_step(operation: Operation, each: Any, pixels: Pixels, *, of_bytes: bool) -> T.Geometry | None:
-    """Geometry of a tensor: as of a PIL image where pixels only move; a resize has torch's weights."""
+def _tensor_step(
+    operation: Operation, each: Any, pixels: Pixels, *, of_bytes: bool, before: numbers.Before | None = None
+) -> T.Geometry | None:
+    """Geometry of a tensor: as of a PIL image where pixels only move; a resize has torch's weights.
+
+    before  makes the table of what comes before it; None behind steps over numbers, or of bytes
+    """
     name = _name(each)
     step = read(operation, each, replace(pixels, is_tensor=of_bytes))
     if of_bytes and (step is None or isinstance(step, augments.TensorGrayscale)):
@@ -381,9 +449,9 @@ def _tensor_step(operation: Operation, each: Any, pixels: Pixels, *, of_bytes: b
     if isinstance(step, T.RandomCrop) and step.padding is None and not step.pad_if_needed:
         return step
     if not of_bytes:
-        if _is_of_sums(step, each):
+        if before is not None and _is_of_sums(step, each):
             return replace(step, interpolation=_of_floats(name, T.TORCH_FLOAT))
-        raise TransformRefusal(name, "it is applied to a tensor that is not uint8", "TENSOR_GEOMETRY")
+        return _over_numbers(operation, each, step, pixels, before)
     if isinstance(step, T.CenterCrop):
         return step
     if isinstance(step, T.RandomRotation | T.RandomAffine):
@@ -405,6 +473,19 @@ def _tensor_step(operation: Operation, each: Any, pixels: Pixels, *, of_bytes: b
     if alike and (made := sizes.of_tensor(step)) is not None:
         return made
     raise TransformRefusal(name, "its arithmetic on tensors differs from that on PIL images", "TENSOR_GEOMETRY")
+
+
+def _over_numbers(
+    operation: Operation, each: Any, step: T.Geometry, pixels: Pixels, before: numbers.Before | None
+) -> T.Geometry:
+    """What a transform does to a tensor of float32. Raises RefusalError."""
+    try:
+        made = numbers.step(operation.api, each, step, pixels, before)
+    except ValueError as error:
+        raise TransformRefusal(_name(each), str(error), "TENSOR_GEOMETRY") from None
+    if made is None:
+        raise TransformRefusal(_name(each), "it is applied to a tensor that is not uint8", "TENSOR_GEOMETRY")
+    return made
 
 
 def _is_of_sums(step: T.Geometry, each: Any) -> TypeGuard[T.Resized]:
@@ -478,12 +559,17 @@ def step_of(
     size: T.Size | None,
     of_bytes: bool | None,
     before: T.Geometry | None = None,
+    *,
+    table: numbers.Before | None = None,
+    over: bool = False,
 ) -> tuple[T.Geometry | None, bool]:
     """What one of torchvision's transforms does to an image of such channels and size, and whether it belongs to its
     tail (run_tail): it makes a tensor of it, or changes the tensor's numbers. Raises RefusalError.
 
     of_bytes  None for a PIL image; of a tensor whether its numbers are the image's bytes
     before    the resize that its numbers come from
+    table     makes the table of a tensor's tail
+    over      steps over numbers made the tensor
     """
     is_tensor = of_bytes is not None
     check_called(each)
@@ -494,12 +580,15 @@ def step_of(
     if Does.NOTHING in does or (Does.LEAVES in does and not is_tensor):
         return None, False
     pixels = Pixels(channels, size, is_tensor)
+    if over or (Does.ERASES in does and of_bytes is False and before is None):
+        step = _step_over_numbers(operation, each, pixels)
+        return step, step is None
     if is_tensor and Does.AUGMENTS in does:
         return _augmented(operation, each, pixels, of_bytes=bool(of_bytes)), False
     if before is not None and _is_within(each, before):
         return read(operation, each, Pixels(channels)), False
     if is_tensor and Does.MOVES in does:
-        return _tensor_step(operation, each, pixels, of_bytes=bool(of_bytes)), False
+        return _tensor_step(operation, each, pixels, of_bytes=bool(of_bytes), before=table), False
     if does & (Does.CONVERTS if is_tensor else Does.MAKES):
         return None, True
     if is_tensor or not does & (Does.MOVES | Does.AUGMENTS):

@@ -21,7 +21,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ....transforms import Grayscale
+from ....transforms import Grayscale, Size
 from ...bytecode import (
     Attribute,
     Call,
@@ -43,6 +43,7 @@ from ...refusal import RefusalError, granted
 from ...structure import Structure, renumbered
 from ...transforms.lowered import Lowered, Read, Target
 from ...transforms.targets import lower_apart, lower_together
+from ...transforms.torchvision import Form
 from ...transforms.torchvision import lower as lower_transform
 from ...trust.calls import check_calls
 from ...trust.watch import Watch
@@ -386,9 +387,13 @@ class OpenedFiles(Node):
 
     def _lowered_image(self, opened: _Opened, watch: Watch[Lowered]) -> Lowered:
         transforms = [self._own.value(each) for each in opened.transforms]
-        lower = _lower_of_array if opened.axes else lower_of_mode
-        mode = f"{opened.axes} {opened.mode}" if opened.axes else opened.mode
-        return watch.found(lambda: lower(_composed(transforms), mode), transforms)
+        if not opened.axes:
+            return watch.found(lambda: lower_of_mode(_composed(transforms), opened.mode), transforms)
+        shape = dict(zip(opened.axes, getattr(self._in_memory(), "shape", ()), strict=False))
+        size = (shape["y"], shape["x"]) if shape else None
+        return watch.found(
+            lambda: _lower_of_array(_composed(transforms), opened.axes, opened.mode, size), [*transforms, size]
+        )
 
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
         inner = dataset if self._wrapper is None else wrapped(dataset)
@@ -445,14 +450,14 @@ def _axes(images: Sequence[_Opened]) -> str:
     return first.axes
 
 
-def _lower_of_array(transform: Any, mode: str) -> Lowered:
-    """What becomes of an image of an array's axes that is converted to a mode, or not ("file"). Raises RefusalError."""
-    axes, wanted = mode.split()
+def _lower_of_array(transform: Any, axes: str, wanted: str, size: Size | None) -> Lowered:
+    """What becomes of an image of an array's axes and of a size, if all have one, that is converted to a mode, or not
+    ("file"). Raises RefusalError."""
     pillow = sys.modules["PIL.Image"]
     check_calls("Image.fromarray", ((pillow, "fromarray"),), (pillow.Image,), ("convert",))
     channels = 3 if "c" in axes else 1
     after = {"file": channels, "RGB": 3, "L": 1}[wanted]
-    lowered = granted(lower_transform(transform, after))
+    lowered = granted(lower_transform(transform, Form(after, size)))
     return lowered if after == channels else replace(lowered, steps=(Grayscale(after), *lowered.steps))
 
 

@@ -117,7 +117,7 @@ def _give_image(c: Compiler, picture: Picture, given: Expression) -> int:
         picture, c.gives_arrays = picture.then(Applied(torch.as_tensor), "tensor"), True
     elif picture.form == "finished":
         picture = noise.done(c, picture)
-    elif picture.form not in ("tensor", "resized"):
+    elif picture.form not in ("tensor", "resized", "numbers"):
         raise UnreadableError("gives images that are no tensors", given)
     c.pictures.append(c.use(picture))
     memory = frozenset(("image", each) for each in c.memory.of(c.itself(given)).of)
@@ -242,7 +242,7 @@ def table_of(c: Compiler, picture: Picture) -> tuple[Table, bool]:
     try:
         return run(picture.begin), False
     except RefusalError:
-        if picture.mode != "RGB" or picture.resized is not None:
+        if picture.mode != "RGB" or picture.form in ("resized", "numbers"):
             raise
         return run(replace(picture, reverse=True).begin), True
 
@@ -258,7 +258,7 @@ def reversed_of(c: Compiler, picture: Picture) -> Picture:
 
 def spread_of(c: Compiler, picture: Picture) -> Picture:
     """A grey image of whose one channel its functions make three, as Normalize does by three means."""
-    if picture.channels != 1 or picture.resized is not None:
+    if picture.channels != 1 or picture.form in ("resized", "numbers"):
         raise UnreadableError("gives images with other channels than there were")
     c.into = c.body
     made = c.apply(picture, [{"op": "grayscale", "channels": 3}], (), size=picture.size)

@@ -36,8 +36,10 @@ class Picture:
     register  of the script
     file      whose it is, by its number among those that a sample opens
     mode      Pillow's: "RGB", "L" or "P"
-    form      what code holds: "pil" (PIL.Image), "array" (numpy), "tensor", "summed", "resized" or "finished"
-    tail      functions that make that of the PIL image, one after the other
+    form      what code holds: "pil" (PIL.Image), "array" (numpy), "tensor", "summed", "resized", "numbers" or
+              "finished"
+    tail      functions that make that of the PIL image, one after the other; of form "numbers" they are those before
+              steps over numbers (transforms/numbers.py)
     size      (height, width), if it is the same for all
     extents   width and height as numbers, if they are known otherwise
     passes    how often the core goes over its pixels at most

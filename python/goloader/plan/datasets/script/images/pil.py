@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,8 +22,9 @@ from ..... import _steps
 from ..... import transforms as T
 from ....bytecode import Call, Expression, Inner, UnreadableError
 from ....refusal import RefusalError
+from ....transforms import numbers
 from ....transforms.augments import Steps
-from ....transforms.tables import run_tail
+from ....transforms.tables import Table, run_tail
 from ....transforms.torchvision import check_called, resizes_numbers, step_of
 from ...own.pure import Pure
 from ...reads.images import converts_arrays
@@ -355,15 +357,32 @@ def _looked_up(function: Any, *names: str) -> Row:
     return row
 
 
-def _numbers_resized(c: Compiler, p: Picture, step: T.Resized) -> Picture:
-    """A tensor whose numbers are resized: no channels can change places behind that."""
+def _table_of(c: Compiler, p: Picture) -> Table:
+    """What its tail makes of bytes. Raises RefusalError."""
+    return run_tail(p.tail, p.channels, ", ".join(c.names[-1:]), p.begin, proved=c.proved)
+
+
+def _in_order(c: Compiler, p: Picture) -> Picture:
+    """A tensor whose numbers are changed next, with its channels in order: none can change places behind that."""
     try:
-        run_tail(p.tail, p.channels, "Resize", p.begin, proved=c.proved)
+        _table_of(c, p)
     except RefusalError:
         if p.mode != "RGB" or p.register in c.marks:
             raise
-        p = replace(c.apply(p, [{"op": "reverse_channels"}], (), size=p.size), reverse=not p.reverse)
+        return replace(c.apply(p, [{"op": "reverse_channels"}], (), size=p.size), reverse=not p.reverse)
+    return p
+
+
+def _numbers_resized(c: Compiler, p: Picture, step: T.Resized) -> Picture:
+    """A tensor whose numbers are resized."""
+    p = _in_order(c, p)
     return replace(c.transform(p, step), form="resized", resized=len(p.tail), resize=step)
+
+
+def _to_numbers(c: Compiler, p: Picture, name: str) -> Picture:
+    """A tensor that steps over numbers follow."""
+    p = _in_order(c, p)
+    return replace(c.transform(p, numbers.begin(name, _table_of(c, p), p.channels)), form="numbers")
 
 
 def _to_pil(c: Compiler, p: Picture, function: Any) -> Picture:
@@ -523,16 +542,22 @@ def known_transform(c: Compiler, p: Picture, transform: Any) -> Picture:
         raise UnreadableError(f"transforms a tensor by {type(transform).__name__} that was convolved")
 
     def look(c: Compiler) -> tuple[T.Geometry | None, bool, bool]:
-        of_bytes = _is_of_bytes(p) if p.form in ("tensor", "resized") else None
-        step, makes = step_of(transform, p.channels, p.size, of_bytes, p.resize)
+        of_bytes = p.form != "numbers" and _is_of_bytes(p) if p.form in ("tensor", "resized", "numbers") else None
+        table = partial(_table_of, c, p) if p.form == "tensor" else None
+        step, makes = step_of(transform, p.channels, p.size, of_bytes, p.resize, table=table, over=p.form == "numbers")
         return step, makes, is_in_place(transform)
 
     step, makes, in_place = look(c)
     c.looked.append(look)
-    if p.form == "resized" and (in_place or resizes_numbers(step)):
+    over = isinstance(step, numbers.OverNumbers)
+    if p.form == "resized" and (in_place or over or resizes_numbers(step)):
         raise UnreadableError(f"changes a resized tensor by {type(transform).__name__}")
+    if in_place and (over or p.form == "numbers"):
+        raise UnreadableError(f"changes a tensor in place by {type(transform).__name__}")
     if makes:
-        return c.use(p).then(transform, p.form if p.form == "resized" else "tensor")
+        return c.use(p).then(transform, p.form if p.form in ("resized", "numbers") else "tensor")
+    if over and p.form == "tensor":
+        p = _to_numbers(c, p.whole(), type(transform).__name__)
     if resizes_numbers(step):
         return _numbers_resized(c, p.whole(), step)
     if step is None and p.mode == "P" and step_of(transform, 3, p.size, None)[0] is not None:
