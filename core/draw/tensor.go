@@ -7,7 +7,7 @@ import (
 	"github.com/goloader/goloader/core/recipe"
 )
 
-// grid makes the step of a matrix for a uint8 tensor, which torchvision counts from the middle of the image.
+// grid makes the step of a matrix for a tensor, which torchvision counts from the middle of the image.
 type grid struct {
 	outside recipe.Outside
 	plan.Sampled
@@ -39,7 +39,7 @@ func (w warp) fromMiddle(in recipe.Size) (center [2]float64) {
 	return [2]float64{w.center[0] - float64(in.Width)*0.5, w.center[1] - float64(in.Height)*0.5}
 }
 
-// tensorRotation is torchvision's RandomRotation of a uint8 tensor.
+// tensorRotation is torchvision's RandomRotation of a tensor.
 type tensorRotation struct {
 	warp
 	grid
@@ -72,7 +72,7 @@ func (t *tensorRotation) draw(dst []recipe.Step, in recipe.Size, r *Source) ([]r
 func (t *tensorRotation) random() bool  { return true }
 func (t *tensorRotation) stepsMax() int { return 3 }
 
-// tensorAffine is torchvision's RandomAffine of a uint8 tensor.
+// tensorAffine is torchvision's RandomAffine of a tensor.
 type tensorAffine struct {
 	*randomAffine
 	grid

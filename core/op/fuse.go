@@ -172,7 +172,7 @@ func (f *fuser) add(step recipe.Step) error {
 			kind = TorchPerspective
 		}
 		f.push(Pass{Kind: kind, Filter: int32(step.Filter), Matrix: step.Matrix, Mode: int32(step.Outside),
-			Fill:  [4]uint8{step.Fill[0], step.Fill[1], step.Fill[2]},
+			Fill: [4]uint8{step.Fill[0], step.Fill[1], step.Fill[2]}, Numbers: step.Numbers,
 			Fused: bit(step.Fused)*FusedSample + bit(step.FusedGrid)*FusedGrid})
 	case recipe.BoxBlur:
 		f.push(Pass{Kind: BoxBlur, Radius: step.Radius, Times: int32(step.Times)})

@@ -24,7 +24,7 @@
     ROW(EQUALIZE, gl_any_check, gl_equalize_begin, gl_no_numbers)                                                      \
     ROW(AFFINE, gl_transform_check, gl_transform_begin, gl_no_numbers)                                                 \
     ROW(PERSPECTIVE, gl_transform_check, gl_transform_begin, gl_no_numbers)                                            \
-    ROW(TURN, gl_turn_check, gl_turn_begin, gl_no_numbers)                                                             \
+    ROW(TURN, gl_turn_check, gl_turn_begin, gl_turn_numbers)                                                           \
     ROW(SELECT, gl_select_check, gl_select_begin, gl_no_numbers)                                                       \
     ROW(BOX_BLUR, gl_blur_check, gl_blur_begin, gl_no_numbers)                                                         \
     ROW(CONVOLVE, gl_convolve_check, gl_convolve_begin, gl_no_numbers)                                                 \
@@ -36,8 +36,8 @@
     ROW(TO_YCBCR, gl_to_ycbcr_check, gl_to_ycbcr_begin, gl_no_numbers)                                                 \
     ROW(CONVOLVE_UNIT, gl_convolve_check, gl_convolve_unit_begin, gl_no_numbers)                                       \
     ROW(ZOOM, gl_zoom_check, gl_zoom_begin, gl_no_numbers)                                                             \
-    ROW(TORCH_AFFINE, gl_torch_grid_check, gl_torch_grid_begin, gl_no_numbers)                                         \
-    ROW(TORCH_PERSPECTIVE, gl_torch_grid_check, gl_torch_grid_begin, gl_no_numbers)                                    \
+    ROW(TORCH_AFFINE, gl_torch_grid_check, gl_torch_grid_begin, gl_torch_grid_numbers)                                 \
+    ROW(TORCH_PERSPECTIVE, gl_torch_grid_check, gl_torch_grid_begin, gl_torch_grid_numbers)                            \
     ROW(NORMALIZE, gl_any_check, gl_no_bytes, gl_normalize_numbers)                                                    \
     ROW(ERASE, gl_erase_check, gl_no_bytes, gl_erase_numbers)
 
@@ -163,7 +163,7 @@ enum { GL_FUSED_SAMPLE = 1, GL_FUSED_GRID = 2 };
  *                those to either side; zeros behind them.  For the last pass alone, and writes to the sample: items of 4
  *                bytes are float, of 8 double.
  *   GL_TORCH_AFFINE, GL_TORCH_PERSPECTIVE
- *                what torchvision does to a uint8 tensor by a grid (torch_grid.h), with GL_NEAREST or GL_BILINEAR as
+ *                what torchvision does to a tensor by a grid (torch_grid.h), with GL_NEAREST or GL_BILINEAR as
  *                `filter`: matrix is its 6 or 8 numbers, which float32 can hold, and `mode` says what is outside.
  * Passes behind the others may be `over_numbers`: those float32 that bytes have become by the store's table.  `number[0]` then is
  * the fill, a number a plane.

@@ -133,12 +133,24 @@ TWICE static void to_bytes(int32_t n, const gl_grid_block *block, uint8_t *dst) 
     gl_grid_round_loop(n, block, dst);
 }
 
-TWICE static void blend_v1(float fill, int32_t n, const gl_grid_block *block, uint8_t *dst) {
-    gl_grid_blend_v1_loop(fill, n, block, dst);
+TWICE static void numbers_twice(int32_t n, const gl_grid_block *block, float *dst) {
+    gl_grid_sum_numbers_loop(0, n, block, dst);
 }
 
-TWICE static void blend_v2(float fill, int32_t n, const gl_grid_block *block, uint8_t *dst) {
-    gl_grid_blend_v2_loop(fill, n, block, dst);
+ONCE static void numbers_once(int32_t n, const gl_grid_block *block, float *dst) {
+    gl_grid_sum_numbers_loop(1, n, block, dst);
+}
+
+static void sum_numbers(int fused, int32_t n, const gl_grid_block *block, float *dst) {
+    (fused ? numbers_once : numbers_twice)(n, block, dst);
+}
+
+TWICE static void blend_v1(float fill, int32_t n, gl_grid_block *block) {
+    gl_grid_blend_v1_loop(fill, n, block);
+}
+
+TWICE static void blend_v2(float fill, int32_t n, gl_grid_block *block) {
+    gl_grid_blend_v2_loop(fill, n, block);
 }
 
 const gl_grid_loops gl_avx2_grid = {.along = along,
@@ -147,8 +159,9 @@ const gl_grid_loops gl_avx2_grid = {.along = along,
                                     .nearest = nearest,
                                     .corners = corners,
                                     .sum = sum_bytes,
-                                    .round = to_bytes,
+                                    .sum_numbers = sum_numbers,
                                     .blend_v1 = blend_v1,
-                                    .blend_v2 = blend_v2};
+                                    .blend_v2 = blend_v2,
+                                    .round = to_bytes};
 
 #endif

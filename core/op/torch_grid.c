@@ -1,8 +1,10 @@
-/* Affine and perspective transforms of uint8 tensors, as torchvision has them; torch_grid.h says how.
+/* Affine and perspective transforms of tensors, as torchvision has them; torch_grid.h says how.
  *
- * The input becomes words, a pixel each, with an edge around it that is outside: so a pixel's neighbours are loads for all of
- * its planes, wherever it comes from. */
+ * Bytes become words, a pixel each, with an edge around them that is outside: so a pixel's neighbours are loads for all of
+ * its planes, wherever it comes from. Numbers have such an edge around each plane. */
 #include "torch_grid.h"
+
+#include <string.h>
 
 #include "stage.h"
 
@@ -41,12 +43,16 @@ static void to_bytes(int32_t n, const gl_grid_block *block, uint8_t *dst) {
     gl_grid_round_loop(n, block, dst);
 }
 
-static void blend_v1(float fill, int32_t n, const gl_grid_block *block, uint8_t *dst) {
-    gl_grid_blend_v1_loop(fill, n, block, dst);
+static void sum_numbers(int fused, int32_t n, const gl_grid_block *block, float *dst) {
+    gl_grid_sum_numbers_loop(fused, n, block, dst);
 }
 
-static void blend_v2(float fill, int32_t n, const gl_grid_block *block, uint8_t *dst) {
-    gl_grid_blend_v2_loop(fill, n, block, dst);
+static void blend_v1(float fill, int32_t n, gl_grid_block *block) {
+    gl_grid_blend_v1_loop(fill, n, block);
+}
+
+static void blend_v2(float fill, int32_t n, gl_grid_block *block) {
+    gl_grid_blend_v2_loop(fill, n, block);
 }
 
 const gl_grid_loops gl_plain_grid = {.along = along,
@@ -55,9 +61,10 @@ const gl_grid_loops gl_plain_grid = {.along = along,
                                      .nearest = nearest,
                                      .corners = corners,
                                      .sum = sum,
-                                     .round = to_bytes,
+                                     .sum_numbers = sum_numbers,
                                      .blend_v1 = blend_v1,
-                                     .blend_v2 = blend_v2};
+                                     .blend_v2 = blend_v2,
+                                     .round = to_bytes};
 
 enum {
     SPILL = 7,       /* words that warp_pack writes behind a row */
@@ -127,27 +134,31 @@ static void fetch(const uint32_t *words, ptrdiff_t stride, int32_t n, gl_grid_bl
     }
 }
 
+/* What a plane's sums are with its fill. */
+static void blend(const gl_stage *stage, float fill, int32_t n, gl_grid_block *block) {
+    const gl_grid_loops *loops = stage->kernels->grid;
+    if (stage->pass->mode != GL_OUTSIDE_ZEROS)
+        (stage->pass->mode == GL_OUTSIDE_V1 ? loops->blend_v1 : loops->blend_v2)(fill, n, block);
+}
+
 static void bilinear(const gl_stage *stage, const gl_grid *grid, const uint32_t *words, int32_t n, gl_grid_block *block,
                      uint8_t *const to[3]) {
     const gl_pass *pass = stage->pass;
     const gl_grid_loops *loops = stage->kernels->grid;
     const int fused = (pass->fused & GL_FUSED_SAMPLE) != 0;
-    loops->corners(grid, n, block);
     fetch(words, grid->stride, n, block);
     if (pass->mode != GL_OUTSIDE_ZEROS)
         loops->sum(MASK, fused, n, block, block->mask);
     for (int32_t p = 0; p < stage->in_planes; p++) {
         loops->sum(p, fused, n, block, block->sum);
-        if (pass->mode == GL_OUTSIDE_ZEROS)
-            loops->round(n, block, to[p]);
-        else
-            (pass->mode == GL_OUTSIDE_V1 ? loops->blend_v1 : loops->blend_v2)(pass->fill[p], n, block, to[p]);
+        blend(stage, pass->fill[p], n, block);
+        loops->round(n, block, to[p]);
     }
 }
 
 static void neighbour(const gl_stage *stage, const gl_grid *grid, const uint32_t *words, int32_t n,
                       gl_grid_block *block, uint8_t *const to[3]) {
-    stage->kernels->grid->nearest(grid, n, block);
+    (void)grid;
     for (int32_t i = 0; i < n; i++)
         block->word[0][i] = words[block->at[i]];
     uint8_t *const other = (uint8_t *)block->word[1]; /* words of one plane have it three times */
@@ -155,37 +166,125 @@ static void neighbour(const gl_stage *stage, const gl_grid *grid, const uint32_t
     stage->kernels->warp_unpack(block->word[0], n, three);
 }
 
-static void whole_grid(gl_stage *stage, const uint8_t *const plane[3], ptrdiff_t stride) {
+/* Rows of the output, a block at a time: `make` gets the block's places in the input, and where it is. */
+typedef void make_block(const gl_stage *stage, const gl_grid *grid, const void *input, int32_t n, gl_grid_block *block,
+                        int32_t x, void *const row[3]);
+
+static void make_row(const gl_stage *stage, gl_grid *grid, const void *input, int32_t y, make_block *make,
+                     void *const row[3]) {
     const gl_pass *pass = stage->pass;
     const gl_target *target = &stage->target;
     const gl_grid_loops *loops = stage->kernels->grid;
-    const int is_nearest = pass->filter == GL_NEAREST, planes = target->planes;
-    /* Only the nearest neighbour knows the fill as a word. */
-    const int is_filled = is_nearest && pass->mode != GL_OUTSIDE_ZEROS;
-    const uint8_t *fill = pass->fill;
-    const uint32_t outside = is_filled ? fill[0] | (uint32_t)fill[1] << 8 | (uint32_t)fill[2] << 16 : 0;
     const int64_t products = 6 * (int64_t)target->width * target->height;
     const int fused = (pass->fused & GL_FUSED_GRID) != 0 && products >= BMM_LEAST;
+    const float line = first_of(stage, grid->height) + (float)y;
+    gl_grid_block block;
+    grid->first = first_of(stage, grid->width);
+    for (int32_t x = 0; x < target->width; x += GL_GRID_BLOCK) {
+        const int32_t left = target->width - x;
+        const int32_t n = left < GL_GRID_BLOCK ? (int32_t)gl_round_up((size_t)left, 16) : GL_GRID_BLOCK;
+        (is_deep(stage) ? loops->deep : loops->along)(grid, x, line, fused, n, &block);
+        loops->scale(grid, (pass->fused & GL_FUSED_SAMPLE) != 0, n, &block);
+        (pass->filter == GL_NEAREST ? loops->nearest : loops->corners)(grid, n, &block);
+        make(stage, grid, input, n, &block, x, row);
+    }
+}
+
+static void make_bytes(const gl_stage *stage, const gl_grid *grid, const void *input, int32_t n, gl_grid_block *block,
+                       int32_t x, void *const row[3]) {
+    uint8_t *const to[3] = {(uint8_t *)row[0] + x, row[1] == NULL ? NULL : (uint8_t *)row[1] + x,
+                            row[2] == NULL ? NULL : (uint8_t *)row[2] + x};
+    (stage->pass->filter == GL_NEAREST ? neighbour : bilinear)(stage, grid, input, n, block, to);
+}
+
+static void whole_grid(gl_stage *stage, const uint8_t *const plane[3], ptrdiff_t stride) {
+    const gl_pass *pass = stage->pass;
+    const gl_target *target = &stage->target;
+    /* Only the nearest neighbour knows the fill as a word. */
+    const int is_filled = pass->filter == GL_NEAREST && pass->mode != GL_OUTSIDE_ZEROS;
+    const uint8_t *fill = pass->fill;
+    const uint32_t outside = is_filled ? fill[0] | (uint32_t)fill[1] << 8 | (uint32_t)fill[2] << 16 : 0;
     uint32_t *words = (uint32_t *)stage->scratch->words.data;
     gl_grid grid = grid_of(stage);
-    gl_grid_block block;
     pack(stage, &grid, plane, stride, outside, 1u << 8 * MASK, words);
-    grid.first = first_of(stage, grid.width);
     for (int32_t y = 0; y < target->height; y++) {
-        const float line = first_of(stage, grid.height) + (float)y;
         uint8_t *out[3];
         gl_stage_places(stage, y, out);
-        for (int32_t x = 0; x < target->width; x += GL_GRID_BLOCK) {
-            const int32_t left = target->width - x;
-            const int32_t n = left < GL_GRID_BLOCK ? (int32_t)gl_round_up((size_t)left, 16) : GL_GRID_BLOCK;
-            uint8_t *const to[3] = {out[0] + x, planes == 3 ? out[1] + x : NULL, planes == 3 ? out[2] + x : NULL};
-            (is_deep(stage) ? loops->deep : loops->along)(&grid, x, line, fused, n, &block);
-            loops->scale(&grid, (pass->fused & GL_FUSED_SAMPLE) != 0, n, &block);
-            (is_nearest ? neighbour : bilinear)(stage, &grid, words, n, &block, to);
-        }
-        for (int32_t p = 0; p < planes; p++)
+        void *const row[3] = {out[0], target->planes == 3 ? out[1] : NULL, target->planes == 3 ? out[2] : NULL};
+        make_row(stage, &grid, words, y, make_bytes, row);
+        for (int32_t p = 0; p < target->planes; p++)
             gl_target_put(target, p, y, 1, out[p], target->stride);
     }
+}
+
+/* A plane with its edge; where `src` is NULL all of it is 1. */
+static void lay_out(const gl_grid *grid, const float *src, float outside, float *dst) {
+    const int64_t all = words_of(grid->width, grid->height);
+    for (int64_t i = 0; i < all; i++)
+        dst[i] = outside;
+    for (int32_t y = 0; y < grid->height; y++) {
+        float *row = dst + (ptrdiff_t)(y + GL_GRID_EDGE) * grid->stride + GL_GRID_EDGE;
+        for (int32_t x = 0; x < grid->width; x++)
+            row[x] = src != NULL ? src[(ptrdiff_t)y * grid->width + x] : 1.0f;
+    }
+}
+
+/* The same as bytes' fetch. */
+static void fetch_numbers(const float *plane, ptrdiff_t stride, int32_t n, gl_grid_block *block) {
+    for (int32_t i = 0; i < n; i++) {
+        const float *from = plane + block->at[i];
+        block->number[0][i] = from[0];
+        block->number[1][i] = from[1];
+        block->number[2][i] = from[stride];
+        block->number[3][i] = from[stride + 1];
+    }
+}
+
+static void make_numbers(const gl_stage *stage, const gl_grid *grid, const void *input, int32_t n, gl_grid_block *block,
+                         int32_t x, void *const row[3]) {
+    const gl_pass *pass = stage->pass;
+    const gl_grid_loops *loops = stage->kernels->grid;
+    const int fused = (pass->fused & GL_FUSED_SAMPLE) != 0;
+    const int64_t all = words_of(grid->width, grid->height);
+    const int32_t left = stage->target.width - x, planes = stage->in_planes;
+    const size_t bytes = (size_t)(left < n ? left : n) * sizeof(float);
+    const float *plane = input;
+    if (pass->filter != GL_NEAREST && pass->mode != GL_OUTSIDE_ZEROS) {
+        fetch_numbers(plane + planes * all, grid->stride, n, block);
+        loops->sum_numbers(fused, n, block, block->mask);
+    }
+    for (int32_t p = 0; p < planes; p++, plane += all) {
+        if (pass->filter == GL_NEAREST) {
+            for (int32_t i = 0; i < n; i++)
+                block->sum[i] = plane[block->at[i]];
+        } else {
+            fetch_numbers(plane, grid->stride, n, block);
+            loops->sum_numbers(fused, n, block, block->sum);
+            blend(stage, pass->number[0][p], n, block);
+        }
+        memcpy((float *)row[p] + x, block->sum, bytes);
+    }
+}
+
+int gl_torch_grid_numbers(gl_stage *stage, const float *src, float *dst) {
+    const gl_pass *pass = stage->pass;
+    const int32_t width = stage->in_width, height = stage->in_height, planes = stage->in_planes;
+    const int64_t all = words_of(width, height), pixels = (int64_t)width * height;
+    const int is_nearest = pass->filter == GL_NEAREST, is_filled = pass->mode != GL_OUTSIDE_ZEROS;
+    if (gl_buffer_grow(&stage->scratch->words, (size_t)(planes + 1) * (size_t)all * sizeof(float)) != 0)
+        return -1;
+    float *input = (float *)(void *)stage->scratch->words.data;
+    gl_grid grid = grid_of(stage);
+    for (int32_t p = 0; p < planes; p++)
+        lay_out(&grid, src + p * pixels, is_nearest && is_filled ? pass->number[0][p] : 0.0f, input + p * all);
+    if (!is_nearest && is_filled)
+        lay_out(&grid, NULL, 0.0f, input + planes * all);
+    for (int32_t y = 0; y < height; y++) {
+        float *const first = dst + (int64_t)y * width;
+        void *const row[3] = {first, planes == 3 ? first + pixels : NULL, planes == 3 ? first + 2 * pixels : NULL};
+        make_row(stage, &grid, input, y, make_numbers, row);
+    }
+    return 0;
 }
 
 const char *gl_torch_grid_check(const gl_pass *pass, gl_shape *shape) {

@@ -1,7 +1,7 @@
-/* torch_grid.h: the inner loops of affine and perspective transforms of uint8 tensors, as torchvision has them
+/* torch_grid.h: the inner loops of affine and perspective transforms of tensors, as torchvision has them
  * (_apply_grid_transform in transforms/v2/functional/_geometry.py): a grid of places in float32 by linspace and bmm, then
  * torch's grid_sample with zeros outside and align_corners=False (aten/src/ATen/native/cpu/GridSamplerKernel.cpp), then
- * the fill and the nearest byte.
+ * the fill and, of uint8 tensors, the nearest byte.
  *
  * Of the steps before a pixel's place in the grid linspace is exact: halves of whole numbers.  bmm adds three products in
  * order, the last of them a number itself; grid_sample adds four.  Each adds with one rounding or with two, as torch and MKL
@@ -31,11 +31,14 @@ typedef struct gl_grid {
 /* Numbers of some outputs in a row.  There are always 16 or a multiple: those behind the end of a row are like others. */
 typedef struct gl_grid_block {
     float x[GL_GRID_BLOCK], y[GL_GRID_BLOCK];
-    int32_t at[GL_GRID_BLOCK];       /* places among words; of four neighbours the upper left one's */
-    float weight[4][GL_GRID_BLOCK];  /* of four neighbours: the upper ones, the lower ones */
-    uint32_t word[4][GL_GRID_BLOCK]; /* the neighbours, a byte for each plane */
-    float sum[GL_GRID_BLOCK];        /* of a plane */
-    float mask[GL_GRID_BLOCK];       /* of what is inside */
+    int32_t at[GL_GRID_BLOCK];           /* places among words; of four neighbours the upper left one's */
+    float weight[4][GL_GRID_BLOCK];      /* of four neighbours: the upper ones, the lower ones */
+    union {                              /* the neighbours: */
+        uint32_t word[4][GL_GRID_BLOCK]; /* a byte for each plane, */
+        float number[4][GL_GRID_BLOCK];  /* or a plane's numbers */
+    };
+    float sum[GL_GRID_BLOCK];  /* of a plane */
+    float mask[GL_GRID_BLOCK]; /* of what is inside */
 } gl_grid_block;
 
 /* A set of them. */
@@ -50,10 +53,12 @@ typedef struct gl_grid_loops {
     void (*corners)(const gl_grid *grid, int32_t n, gl_grid_block *block);
     /* The sum of four neighbours' bytes number c. */
     void (*sum)(int c, int fused, int32_t n, const gl_grid_block *block, float *dst);
-    /* Sums become bytes; v1's and v2's blends with the fill. */
+    /* The same of their numbers. */
+    void (*sum_numbers)(int fused, int32_t n, const gl_grid_block *block, float *dst);
+    /* v1's and v2's blends of the sums with the fill; sums become bytes. */
+    void (*blend_v1)(float fill, int32_t n, gl_grid_block *block);
+    void (*blend_v2)(float fill, int32_t n, gl_grid_block *block);
     void (*round)(int32_t n, const gl_grid_block *block, uint8_t *dst);
-    void (*blend_v1)(float fill, int32_t n, const gl_grid_block *block, uint8_t *dst);
-    void (*blend_v2)(float fill, int32_t n, const gl_grid_block *block, uint8_t *dst);
 } gl_grid_loops;
 
 extern const gl_grid_loops gl_plain_grid;
@@ -146,17 +151,26 @@ GL_TORCH_LOOP void gl_grid_round_loop(int32_t n, const gl_grid_block *block, uin
         dst[i] = gl_torch_rounded(block->sum[i]);
 }
 
-GL_TORCH_LOOP void gl_grid_blend_v1_loop(float fill, int32_t n, const gl_grid_block *block, uint8_t *dst) {
+GL_TORCH_LOOP void gl_grid_sum_numbers_loop(int fused, int32_t n, const gl_grid_block *block, float *dst) {
     for (int32_t i = 0; i < n; i++) {
-        const float inside = block->sum[i] * block->mask[i], outside = (1.0f - block->mask[i]) * fill;
-        dst[i] = gl_torch_rounded(inside + outside);
+        float of = block->number[0][i] * block->weight[0][i];
+        for (int k = 1; k < 4; k++)
+            of = gl_torch_add(of, block->number[k][i], block->weight[k][i], fused);
+        dst[i] = of;
     }
 }
 
-GL_TORCH_LOOP void gl_grid_blend_v2_loop(float fill, int32_t n, const gl_grid_block *block, uint8_t *dst) {
+GL_TORCH_LOOP void gl_grid_blend_v1_loop(float fill, int32_t n, gl_grid_block *block) {
+    for (int32_t i = 0; i < n; i++) {
+        const float inside = block->sum[i] * block->mask[i], outside = (1.0f - block->mask[i]) * fill;
+        block->sum[i] = inside + outside;
+    }
+}
+
+GL_TORCH_LOOP void gl_grid_blend_v2_loop(float fill, int32_t n, gl_grid_block *block) {
     for (int32_t i = 0; i < n; i++) {
         const float more = (block->sum[i] - fill) * block->mask[i];
-        dst[i] = gl_torch_rounded(more + fill);
+        block->sum[i] = more + fill;
     }
 }
 

@@ -42,3 +42,16 @@ const char *gl_turn_check(const gl_pass *pass, gl_shape *shape) {
 int gl_turn_begin(gl_stage *stage) {
     return gl_whole_begin(stage, whole_turn);
 }
+
+int gl_turn_numbers(gl_stage *stage, const float *src, float *dst) {
+    const int32_t width = stage->target.width, height = stage->target.height;
+    const int mirrored = (stage->pass->flip & GL_FLIP_HORIZONTAL) != 0;
+    const int upwards = (stage->pass->flip & GL_FLIP_VERTICAL) == 0;
+    for (int32_t p = 0; p < stage->in_planes; p++, src += (ptrdiff_t)width * height)
+        for (int32_t y = 0; y < height; y++, dst += width) {
+            const float *column = src + (upwards ? height - 1 - y : y);
+            for (int32_t x = 0; x < width; x++)
+                dst[x] = column[(ptrdiff_t)(mirrored ? width - 1 - x : x) * height];
+        }
+    return 0;
+}

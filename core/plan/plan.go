@@ -570,14 +570,14 @@ type Placed struct {
 	Fill   []uint8     // one value, or one a channel
 }
 
-// Sampled is how torchvision finds the pixels of a turned uint8 tensor: by a grid, in float32.
+// Sampled is how torchvision finds the pixels of a turned tensor: by a grid, in float32.
 type Sampled struct {
 	Zeros     bool // outside, in place of the fill
 	Fused     bool // torch's grid_sample adds a product with one rounding
 	FusedGrid bool // and so does its bmm
 }
 
-// TensorRotation is RandomRotation of a uint8 tensor; nothing expands.
+// TensorRotation is RandomRotation of a tensor; nothing expands.
 type TensorRotation struct {
 	Degrees [2]float64
 	API     API
@@ -585,7 +585,7 @@ type TensorRotation struct {
 	Sampled
 }
 
-// TensorAffine is RandomAffine of a uint8 tensor.
+// TensorAffine is RandomAffine of a tensor.
 type TensorAffine struct {
 	RandomAffine
 	Sampled

@@ -17,7 +17,7 @@ const (
 	TorchAutocontrast               // stretch each channel to 0 ... 255
 )
 
-// Outside is what torchvision's transforms of a uint8 tensor have beyond its edges.
+// Outside is what torchvision's transforms of a tensor have beyond its edges.
 type Outside uint8
 
 // The ways. They differ where a pixel comes from the edge, in part from outside: both blends show zeros there as well.

@@ -41,7 +41,7 @@ const (
 	ConvolveUnit               // Height Weights down and then Width across, of float32 from 0 to 1; cut off (nn.Conv2d twice)
 	Zoom                       // scikit-image's resize to Width x Height of bytes times Scale, smoothed by Smooth; numbers come out
 
-	TorchAffine      // torchvision's affine of a uint8 tensor by Matrix, with Filter; Outside says what is there
+	TorchAffine      // torchvision's affine of a tensor by Matrix, with Filter; Outside says what is there
 	TorchPerspective // the same with a perspective Matrix
 
 	// Steps that have no wire form.

@@ -100,6 +100,16 @@ static const int32_t filters[] = {
     GL_TORCH_BILINEAR, GL_TORCH_BICUBIC, GL_OPENCV_NEAREST, GL_OPENCV_LINEAR, GL_OPENCV_AREA,
 };
 
+static void pick_grid(gl_pass *pass) {
+    pass->filter = pick(0, 2) == 0 ? GL_NEAREST : GL_BILINEAR;
+    pass->mode = pick(0, 3);
+    pass->fused = pick(0, 4);
+    for (int k = 0; k < 8; k++)
+        pass->matrix[k] = (k % 4 == 0) + pick(-1000, 2001) / (pick(0, 4) == 0 ? 1e-3 : 1e3 * (k < 6 ? 1 : 1e3));
+    for (int k = 0; k < 3; k++)
+        pass->fill[k] = (uint8_t)pick(0, 256);
+}
+
 static gl_job make_job(gl_store *store) {
     static const gl_decoder *const decoders[] = {NULL, &one_by_one, &by_turns, &by_turns, &by_turns};
     gl_job job = {.width = side(), .height = side(), .decoder = decoders[pick(0, 5)]};
@@ -139,13 +149,7 @@ static gl_job make_job(gl_store *store) {
             pass->height = height = side();
             continue;
         } else if (pass->kind == GL_TORCH_AFFINE || pass->kind == GL_TORCH_PERSPECTIVE) {
-            pass->filter = pick(0, 2) == 0 ? GL_NEAREST : GL_BILINEAR;
-            pass->mode = pick(0, 3);
-            pass->fused = pick(0, 4);
-            for (int k = 0; k < 8; k++)
-                pass->matrix[k] = (k % 4 == 0) + pick(-1000, 2001) / (pick(0, 4) == 0 ? 1e-3 : 1e3 * (k < 6 ? 1 : 1e3));
-            for (int k = 0; k < 3; k++)
-                pass->fill[k] = (uint8_t)pick(0, 256);
+            pick_grid(pass);
             continue;
         } else if (pass->kind == GL_STENCIL) {
             pass->width = pick(0, 2) * 2 + 3;
@@ -214,8 +218,9 @@ static gl_job make_job(gl_store *store) {
     const int32_t over = is_zoomed ? 0 : pick(0, 2) * pick(0, 5);
     for (int32_t i = 0; i < over; i++) {
         gl_pass *pass = &job.pass[job.npass++];
-        static const int32_t kinds[] = {GL_RESAMPLE, GL_PAD, GL_NORMALIZE, GL_ERASE};
-        *pass = (gl_pass){.kind = kinds[pick(0, 4)], .over_numbers = 1, .flip = pick(0, 4), .mode = pick(0, 4)};
+        static const int32_t kinds[] = {GL_RESAMPLE, GL_PAD,          GL_NORMALIZE,        GL_ERASE,
+                                        GL_TURN,     GL_TORCH_AFFINE, GL_TORCH_PERSPECTIVE};
+        *pass = (gl_pass){.kind = kinds[pick(0, 7)], .over_numbers = 1, .flip = pick(0, 4), .mode = pick(0, 4)};
         for (int k = 0; k < 3; k++) {
             pass->number[0][k] = (float)pick(-1000, 2001) / 1000;
             pass->number[1][k] = (float)pick(1, 1000) / 1000;
@@ -227,6 +232,12 @@ static gl_job make_job(gl_store *store) {
             pass->src = pass->out;
             pass->width = pass->out.width, pass->height = pass->out.height;
             pass->out.x = pass->out.y = 0;
+        } else if (pass->kind == GL_TURN) {
+            const int32_t kept = width;
+            width = height;
+            height = kept;
+        } else if (pass->kind == GL_TORCH_AFFINE || pass->kind == GL_TORCH_PERSPECTIVE) {
+            pick_grid(pass);
         }
         if (pass->kind == GL_RESAMPLE || pass->kind == GL_PAD)
             width = pass->out.width, height = pass->out.height;

@@ -21,6 +21,7 @@ from torchvision.transforms import v2
 from twins import Program, check, loader_of
 
 import goloader
+from goloader import selfcheck
 
 APIS = pytest.mark.parametrize("api", [T, v2], ids=["v1", "v2"])
 WORKERS = pytest.mark.parametrize("num_workers", [0, 2])
@@ -121,6 +122,31 @@ def chains(draw: st.DrawFn, pieces: Any) -> list[Any]:
     return [*begin(api), *steps, api.CenterCrop(12)]
 
 
+@st.composite
+def turned(draw: st.DrawFn, api: Any) -> Any:
+    """A rotation or an affine transform, or something else."""
+    if draw(st.integers(0, 3)) == 0:
+        return draw(moved(api))
+    fill = draw(st.sampled_from([0, 1.5, [0.25], (-1, 0.5, 2), *([None] if api is v2 else [])]))
+    place = {
+        "interpolation": draw(st.sampled_from([T.InterpolationMode.NEAREST, T.InterpolationMode.BILINEAR])),
+        "center": draw(st.none() | st.tuples(st.integers(-5, 40), st.floats(-5, 40))),
+        "fill": fill,
+    }
+    angle = draw(st.sampled_from([0, 90, 180, 270]) | st.floats(-400, 400))
+    degrees = draw(st.sampled_from([(angle, angle), (angle - 20, angle)]))
+    if draw(st.booleans()):
+        return api.RandomRotation(degrees, **place)
+    share = st.floats(0, 1)
+    return api.RandomAffine(
+        degrees,
+        draw(st.none() | st.tuples(share, share)),
+        draw(st.none() | st.tuples(st.floats(0.1, 1), st.floats(1, 3))),
+        draw(st.none() | st.floats(0, 60)),
+        **place,
+    )
+
+
 SIZE = st.tuples(st.integers(14, 40), st.integers(14, 40))
 SEED = st.integers(0, 2**40)
 
@@ -130,6 +156,18 @@ SEED = st.integers(0, 2**40)
 @pytest.mark.slow
 def test_borders_crops_and_rectangles(root: Path, steps: list[Any], size: tuple[int, int], seed: int) -> None:
     for dataset in datasets(root, size, *steps):
+        check(Program(loader_of(dataset, batch_size=4, shuffle=True), epochs=1, seed=seed), native=None)
+
+
+needs_grids = pytest.mark.skipif(not selfcheck.holds("torch.grid"), reason="torch samples in another way here")
+
+
+@settings(max_examples=60)
+@given(steps=chains(turned), size=SIZE, square=st.booleans(), seed=SEED)
+@pytest.mark.slow
+@needs_grids
+def test_rotations(root: Path, steps: list[Any], size: tuple[int, int], square: bool, seed: int) -> None:
+    for dataset in datasets(root, (size[0], size[0]) if square else size, *steps):
         check(Program(loader_of(dataset, batch_size=4, shuffle=True), epochs=1, seed=seed), native=None)
 
 
@@ -144,6 +182,10 @@ def named(api: Any) -> dict[str, list[Any]]:
         "a mirrored border": [*start, api.Pad(4, padding_mode="reflect"), api.RandomCrop(32), normal, flip],
         "fills of one colour": [*start, normal, api.Pad((1, 2, 3, 4), fill=0.25), api.RandomCrop(34, 2, fill=-1)],
         "normalized twice": [*start, normal, api.Pad(2), flip, api.Normalize((0.1,), (0.3,)), api.CenterCrop(40)],
+        "turned": [*start, api.RandomRotation(15), flip, normal],
+        "turned, normalized first": [*start, normal, api.RandomAffine(9, (0.1, 0.1), (0.9, 1.1), 5), crop],
+        "bilinear": [*start, flip, api.RandomRotation(30, T.InterpolationMode.BILINEAR, fill=(0.1, 0.2, 3)), normal],
+        "quarters": [*start, normal, flip, api.RandomRotation((90, 90)), api.RandomCrop(20), flip, crop],
         "as float32 again": [*start, normal, api.Pad(2), api.ConvertImageDtype(torch.float32), crop],
     }
 

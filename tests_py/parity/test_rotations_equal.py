@@ -192,7 +192,7 @@ def test_tensors_of_which_not_all_is_known_stay_with_torch() -> None:
         ([*made, v2.RandomAffine(9, fill=2.5)], "its fill is no byte"),
         ([T.PILToTensor(), T.RandomRotation(9, fill=(1, 2, 300))], "its fill is no byte"),
         ([*made, v2.RandomAffine(9, fill={tv_tensors.Image: 3, "others": 0})], "its fill depends"),
-        ([*made, v2.ToDtype(torch.float32), v2.RandomRotation(9)], "a tensor that is not uint8"),
+        ([*made, v2.ToDtype(torch.float16), v2.RandomRotation(9)], "a tensor of float16"),
     ):
         images = Arrays(8, 8, 3, v2.Compose(steps))
         explanation = goloader.DataLoader(images, trace=False).explain()

@@ -896,6 +896,18 @@ TRANSFORMS: Table = [
         ),
     ),
     (
+        "rotations of float32 tensors, v1 and v2",
+        "`RandomRotation` without `expand` and `RandomAffine`, nearest or bilinear, filled with any number",
+        lambda root: (
+            image_folder(root, v1.Compose([v1.Resize((9, 9)), *TAIL, step, api.RandomCrop(8, padding=1)]))
+            for api in (v1, v2)
+            for step in (
+                api.RandomRotation(9, v2.InterpolationMode.BILINEAR, fill=(0.1, 2, -3)),
+                api.RandomAffine(9, (0.1, 0.2), (0.9, 1.1), 5),
+            )
+        ),
+    ),
+    (
         "resizes of float32 tensors, v1 and v2",
         "`Resize` and `RandomResizedCrop` (bilinear, antialiased) after `ToTensor` or `ToDtype`, with flips, crops and "
         "one `Normalize` behind it, where torch adds in a known order",

@@ -99,8 +99,9 @@ REASONS = {
     ),
     "NO_TENSOR": Reason("nothing makes a tensor of the image", "add `ToTensor()`, or `ToImage()` and `ToDtype(...)`"),
     "TENSOR_GEOMETRY": Reason(
-        "a border of a tensor by torchvision's v1, or a resize, turn or border of one that is not uint8: of float32, "
-        "and by v1, only antialiased bilinear resizes are known, of float32 with at most one `Normalize` behind it",
+        "a border of a uint8 tensor by torchvision's v1, or a resize or colour of a float32 tensor, or anything of "
+        "other types: of float32, and by v1, only antialiased bilinear resizes are known, of float32 with at most one "
+        "`Normalize` behind it",
         "put it before the step that makes a tensor",
     ),
     "TENSOR_STEPS": Reason(

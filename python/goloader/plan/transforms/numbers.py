@@ -17,6 +17,7 @@ import torch
 
 from ... import transforms as T
 from ..refusal import TransformRefusal
+from . import warps
 from .augments import Pixels
 from .erasing import RandomErasing
 from .tables import Table
@@ -85,6 +86,9 @@ def step(api: T.Api, each: Any, of_images: T.Geometry, pixels: Pixels, before: B
         return of_images if is_black else OverNumbers(of_images, black)
     if isinstance(of_images, T.RandomCrop | T.Pad):
         return _padded(api, each, of_images, pixels, before)
+    if isinstance(of_images, T.RandomRotation | T.RandomAffine):
+        made = warps.of_tensor(of_images, api, each, of_bytes=False)
+        return OverNumbers(made, tuple(values_of(warps.sampling(each, api)[1], pixels.channels)))
     if isinstance(of_images, RandomErasing):
         fill = black if of_images.noise else tuple(values_of(each.value, pixels.channels))
         return OverNumbers(replace(of_images, table=0), fill)
@@ -94,7 +98,7 @@ def step(api: T.Api, each: Any, of_images: T.Geometry, pixels: Pixels, before: B
 def values_of(value: Any, channels: int) -> list[float]:
     """What a transform of torchvision's fills with, as float32 for each channel. Raises ValueError."""
     values = list(value) if isinstance(value, (list, tuple)) else [value or 0]
-    if len(values) not in (1, channels) or not all(type(each) in (int, float) and abs(each) < 1e30 for each in values):
+    if len(values) not in {1, channels} or not all(type(each) in (int, float) and abs(each) < 1e30 for each in values):
         raise ValueError(f"its fill is {value!r}")
     return [float(each) for each in np.broadcast_to(np.asarray(values, np.float32), channels)]
 

@@ -157,10 +157,8 @@ def _lower(transform: Any, form: Form) -> Lowered:
                     steps += _to_numbers(name, tail, pixels, form)
                     over = True
                 if resizes_numbers(moved):
-                    if resized is not None or type(form) is not Form:
-                        raise TransformRefusal(
-                            name, "it resizes a target's numbers, or resized ones", "TENSOR_GEOMETRY"
-                        )
+                    if type(form) is not Form:
+                        raise TransformRefusal(name, "it resizes a target's numbers", "TENSOR_GEOMETRY")
                     resized = len(tail)
                 else:
                     in_order = False
@@ -456,7 +454,7 @@ def _tensor_step(
         return step
     if isinstance(step, T.RandomRotation | T.RandomAffine):
         try:
-            return warps.of_tensor(step, operation.api, each)
+            return warps.of_tensor(step, operation.api, each, of_bytes=True)
         except ValueError as error:
             raise TransformRefusal(name, str(error), "TENSOR_GEOMETRY") from None
     if isinstance(step, T.RandomCrop | T.Pad) and operation.api == "v2" and _borders_alike(each):

@@ -1,5 +1,5 @@
-"""torchvision's RandomRotation and RandomAffine of uint8 tensors, lowered: torch samples them by a grid in float32. And
-what its functions do to one tensor, noted."""
+"""torchvision's RandomRotation and RandomAffine of tensors, lowered: torch samples them by a grid in float32. And what
+its functions do to one tensor of bytes, noted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OfTensor(T.Geometry):
-    """What a step for PIL images is for uint8 tensors.
+    """What a step for PIL images is for tensors.
 
     zeros  are outside, in place of the fill
     fused  what goloader.selfcheck says of torch.grid
@@ -51,9 +51,11 @@ class OfTensor(T.Geometry):
         return "torch.uniform", "pillow.angles", "torch.grid", f"torchvision.tensor.affine.{self.api}"
 
 
-def of_tensor(step: T.RandomRotation | T.RandomAffine, api: T.Api, each: Any) -> OfTensor:
-    """A transform's step, which is for PIL images, for uint8 tensors. Raises ValueError where it is not known."""
-    fill = _sampling(each, api)[1]
+def of_tensor(step: T.RandomRotation | T.RandomAffine, api: T.Api, each: Any, *, of_bytes: bool) -> OfTensor:
+    """A transform's step, which is for PIL images, for tensors. Raises ValueError where it is not known."""
+    fill = sampling(each, api)[1]
+    if of_bytes and fill is not None:
+        bytes_of(fill)
     if isinstance(step, T.RandomRotation) and step.expand:
         raise ValueError("how far a tensor expands is torchvision's to say")
     fused = value("torch.grid")
@@ -95,11 +97,11 @@ def noted(move: Callable[[torch.Tensor], Any], pixels: Pixels, each: Any) -> byt
     if isinstance(numbers, int):
         return _steps.ROTATE_90 * (numbers % 4)
     require("transform", "torch.grid", "torchvision.tensor.affine.v2")
-    bilinear, fill = _sampling(each, "v2")
-    return _steps.torch_transform(numbers, bilinear, value("torch.grid"), "v2", fill)
+    bilinear, fill = sampling(each, "v2")
+    return _steps.torch_transform(numbers, bilinear, value("torch.grid"), "v2", fill and bytes_of(fill))
 
 
-def _sampling(each: Any, api: T.Api) -> tuple[bool, list[int] | None]:
+def sampling(each: Any, api: T.Api) -> tuple[bool, list[Any] | None]:
     """Whether it is bilinear, and what is outside. Raises ValueError."""
     if not multiplies_plainly():
         raise ValueError("torch multiplies with fewer bits")
@@ -113,10 +115,14 @@ def _sampling(each: Any, api: T.Api) -> tuple[bool, list[int] | None]:
         fill = each._fill["others"]
     if fill is None:
         return _BILINEAR[name], None
-    values = list(fill) if isinstance(fill, Sequence) else [fill]
-    if any(number not in range(256) for number in values):
+    return _BILINEAR[name], list(fill) if isinstance(fill, Sequence) else [fill]
+
+
+def bytes_of(fill: Sequence[Any]) -> list[int]:
+    """A fill, as that of a tensor of bytes. Raises ValueError."""
+    if any(number not in range(256) for number in fill):
         raise ValueError(f"its fill is no byte: {fill!r}")
-    return _BILINEAR[name], [int(number) for number in values]
+    return [int(number) for number in fill]
 
 
 _BILINEAR = {"nearest": False, 0: False, "bilinear": True, 2: True}
