@@ -56,6 +56,26 @@ def augmented() -> dict[str, Any]:
             ]
         ),
         "rotations of tensors": v2.Compose([*images, v2.RandomRotation(20), v2.RandomAffine(9, (0.2, 0.2)), floats]),
+        "floats of v1": T.Compose(
+            [
+                T.RandomResizedCrop(40),
+                T.ToTensor(),
+                T.Normalize(0.5, 0.2),
+                T.RandomCrop(40, padding=4, fill=1),
+                T.RandomAffine(9, (0.2, 0.2)),
+                T.RandomErasing(value="random"),
+            ]
+        ),
+        "floats of v2": v2.Compose(
+            [
+                *images,
+                floats,
+                v2.Normalize([0.5] * 3, [0.2] * 3),
+                v2.RandomCrop(64, padding=4, fill=1),
+                v2.RandomRotation(20, v2.InterpolationMode.BILINEAR),
+                v2.RandomErasing(value="random"),
+            ]
+        ),
         "policies of tensors": v2.Compose([*images, v2.TrivialAugmentWide(), v2.RandAugment(), floats]),
     }
 
