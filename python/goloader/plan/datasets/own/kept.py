@@ -70,8 +70,8 @@ _KEPT_BYTES_MAX = 256 << 20
 LIMIT_S = 1.0
 # The first sample may take so many times as long as others do.
 _LONGER_MAX = 10
-# Samples that are made to see what they are like.
-_LOOKED_AT = 8
+# Samples that are made to see what they are like; of those that default_collate stacks, one tells it mostly.
+_LOOKED_AT, _STACKED_LOOKED_AT = 8, 2
 # The first look at what code goes by takes several times as long as those before later batches.
 _LOOKS = 3
 # Without workers: to look at what code goes by, before each batch, may take this share of the time of its samples; and
@@ -174,7 +174,8 @@ class Kept(Node):
         """Makes some samples, to see what all are like."""
         if self.length < 1:
             raise UnreadableError("has no samples")
-        places = sorted({n * (self.length - 1) // (_LOOKED_AT - 1) for n in range(_LOOKED_AT)})
+        count = _STACKED_LOOKED_AT if shared else _LOOKED_AT
+        places = sorted({n * (self.length - 1) // (count - 1) for n in range(count)})
         ended = ending.ended([partial(operator.getitem, self.dataset, place) for place in places], LIMIT_S)
         if ended < (len(places) if workers else min(2, len(places))):
             raise UnreadableError(f"takes more than {LIMIT_S:g} s for a few of them")
