@@ -24,7 +24,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import PosixPath
-from statistics import median
+from statistics import median_low
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -191,11 +191,11 @@ class Kept(Node):
                 except Exception as error:  # of the user's code
                     raise UnreadableError(f"raises {type(error).__name__}") from None
                 took.append(time.thread_time() - begun)
-                if workers and took[0] * self.length > _LONGER_MAX * ALL_S_MAX:
+                if workers and not shared and took[0] * self.length > _LONGER_MAX * ALL_S_MAX:
                     break
         if told or generators.left(before):
             raise UnreadableError("warns, or draws random numbers")
-        places, sample_s = places[: len(made)], median(took)
+        places, sample_s = places[: len(made)], median_low(took)
         if not workers and sample_s < SAMPLE_S_MIN:
             raise UnreadableError(f"takes {sample_s * 1e6:.0f} us for one, and to keep it takes long beside that")
         self._sample_s, self._by_workers = sample_s, bool(workers) and sample_s * self.length > ALL_S_MAX
