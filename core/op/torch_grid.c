@@ -123,14 +123,16 @@ static void pack(const gl_stage *stage, const gl_grid *grid, const uint8_t *cons
     set(words, rows, outside);
 }
 
-/* Not in loops for a set of instructions: gathers are no faster everywhere. */
-static void fetch(const uint32_t *words, ptrdiff_t stride, int32_t n, gl_grid_block *block) {
+/* The four neighbours' words, or numbers: items of the input of four bytes each.  Not in loops for a set of instructions: gathers
+ * are no faster everywhere. */
+static void fetch(const void *input, ptrdiff_t stride, int32_t n, gl_grid_block *block) {
+    const ptrdiff_t size = sizeof(uint32_t), below = stride * size;
     for (int32_t i = 0; i < n; i++) {
-        const uint32_t *from = words + block->at[i];
-        block->word[0][i] = from[0];
-        block->word[1][i] = from[1];
-        block->word[2][i] = from[stride];
-        block->word[3][i] = from[stride + 1];
+        const unsigned char *from = (const unsigned char *)input + block->at[i] * size;
+        memcpy(&block->word[0][i], from, (size_t)size);
+        memcpy(&block->word[1][i], from + size, (size_t)size);
+        memcpy(&block->word[2][i], from + below, (size_t)size);
+        memcpy(&block->word[3][i], from + below + size, (size_t)size);
     }
 }
 
@@ -229,17 +231,6 @@ static void lay_out(const gl_grid *grid, const float *src, float outside, float 
     }
 }
 
-/* The same as bytes' fetch. */
-static void fetch_numbers(const float *plane, ptrdiff_t stride, int32_t n, gl_grid_block *block) {
-    for (int32_t i = 0; i < n; i++) {
-        const float *from = plane + block->at[i];
-        block->number[0][i] = from[0];
-        block->number[1][i] = from[1];
-        block->number[2][i] = from[stride];
-        block->number[3][i] = from[stride + 1];
-    }
-}
-
 static void make_numbers(const gl_stage *stage, const gl_grid *grid, const void *input, int32_t n, gl_grid_block *block,
                          int32_t x, void *const row[3]) {
     const gl_pass *pass = stage->pass;
@@ -250,7 +241,7 @@ static void make_numbers(const gl_stage *stage, const gl_grid *grid, const void 
     const size_t bytes = (size_t)(left < n ? left : n) * sizeof(float);
     const float *plane = input;
     if (pass->filter != GL_NEAREST && pass->mode != GL_OUTSIDE_ZEROS) {
-        fetch_numbers(plane + planes * all, grid->stride, n, block);
+        fetch(plane + planes * all, grid->stride, n, block);
         loops->sum_numbers(fused, n, block, block->mask);
     }
     for (int32_t p = 0; p < planes; p++, plane += all) {
@@ -258,7 +249,7 @@ static void make_numbers(const gl_stage *stage, const gl_grid *grid, const void 
             for (int32_t i = 0; i < n; i++)
                 block->sum[i] = plane[block->at[i]];
         } else {
-            fetch_numbers(plane, grid->stride, n, block);
+            fetch(plane, grid->stride, n, block);
             loops->sum_numbers(fused, n, block, block->sum);
             blend(stage, pass->number[0][p], n, block);
         }

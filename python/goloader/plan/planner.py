@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
+from ..on_error import OnError
 from ..seek_index import SeekIndex
 from . import Plan, datasets, samplers
 from .collates import choice
@@ -395,14 +396,13 @@ def _finishes_scripts(loader: Any) -> bool:
 
 def _gives_workers_batches(loader: Any) -> bool:
     """Whether it is known of each batch of torch's workers which samples it has, for an epoch that they make alone."""
-    policy = getattr(loader, "on_error", "raise")
     return bool(
         loader.num_workers > 0
         and loader.in_order
         and loader._auto_collation
         and not (loader.persistent_workers and loader.worker_init_fn is not None)
         and getattr(loader, "rng", None) is None
-        and (type(policy) is str and policy == "raise")
+        and OnError.of(getattr(loader, "on_error", "raise")) is None
     )
 
 

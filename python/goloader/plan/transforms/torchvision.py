@@ -122,6 +122,7 @@ def _lower(transform: Any, form: Form) -> Lowered:
         if tail:
             moved: T.Geometry | None
             pixels = Pixels(*walk(steps, *begin), is_tensor=True)
+            eraser: T.Geometry | None = None
             if Does.ERASES in does and type(form) is Form and resized is None and not over:
                 eraser = read(operation, each, pixels, len(erased) + 1)
                 assert isinstance(eraser, erasing.RandomErasing)
@@ -129,17 +130,12 @@ def _lower(transform: Any, form: Form) -> Lowered:
                     erased.append(eraser)
                     tail.append(each)
                     continue
+            if not over and (eraser is not None or (Does.MOVES in does and erased)):
                 steps += _to_numbers(name, tail, pixels, form)
                 over = True
-            elif Does.MOVES in does and erased and not over:
-                steps += _to_numbers(name, tail, pixels, form)
-                over = True
+                erased.clear()
             if over:
-                moved = _step_over_numbers(operation, each, pixels)
-                if moved is not None:
-                    steps.append(moved)
-                else:
-                    tail.append(each)
+                _add_over_numbers(steps, tail, operation, each, pixels)
                 in_order &= Does.MOVES not in does
                 continue
             if Does.MOVES in does:
@@ -199,8 +195,6 @@ def _lower(transform: Any, form: Form) -> Lowered:
         data += numbers_of(table, _table(tuple(tail[:resized]), channels, form), tail[resized:])
     if table.channels != channels and not over:  # Normalize spreads a grey image over its three means
         steps.append(T.Grayscale(3))
-    if over:
-        erased.clear()
     if len(erased) > erasing.PATCHES_MAX:
         raise TransformRefusal(
             f"{len(erased)} times RandomErasing", f"at most {erasing.PATCHES_MAX} are possible", "TRANSFORM_LIMIT"
@@ -231,12 +225,22 @@ def _to_numbers(name: str, tail: list[Any], pixels: Pixels, form: Form) -> list[
     del tail[first:]
     steps: list[T.Geometry] = [numbers.begin(name, _table(tuple(tail), pixels.channels, form), pixels.channels)]
     for each in rest:
-        step = _step_over_numbers(_operations()[type(each)], each, pixels)
-        if step is not None:
-            steps.append(step)
-        else:
-            tail.append(each)
+        _add_over_numbers(steps, tail, _operations()[type(each)], each, pixels)
     return steps
+
+
+def _add_over_numbers(
+    steps: list[T.Geometry], tail: list[Any], operation: Operation, each: Any, pixels: Pixels
+) -> None:
+    """Adds what a transform does behind steps over numbers to these; one that does nothing to the tail.
+
+    Raises RefusalError.
+    """
+    step = _step_over_numbers(operation, each, pixels)
+    if step is not None:
+        steps.append(step)
+    else:
+        tail.append(each)
 
 
 def _step_over_numbers(operation: Operation, each: Any, pixels: Pixels) -> T.Geometry | None:

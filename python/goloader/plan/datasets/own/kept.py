@@ -20,7 +20,7 @@ import sys
 import time
 import warnings
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import PosixPath
@@ -368,6 +368,7 @@ class _Kept:
             raise UnreadableError(f"gives a {name_of(first)}")
         if not self.is_text and (why := why_not_collated(first)):
             raise UnreadableError(f"gives what is {why}")
+        self.like = Like(self._kind, first.dtype if self._of_arrays else None)
         self.values: list[Any] = [""] * self._count if self.is_text else []
         self.is_ragged = False
 
@@ -377,7 +378,6 @@ class _Kept:
     def settle(self, made: list[Any]) -> None:
         """Makes room for rows that have in common what these have. Raises _Left and UnreadableError."""
         self._check_types(made)
-        self.like = Like(self._kind, made[0].dtype if self._of_arrays else None)
         if self.is_text:
             return
         if not self._of_arrays:
@@ -386,10 +386,10 @@ class _Kept:
             self.spec = self._rows.dtype.name, (), self._rows.dtype.name, self._kind.__name__
             return
         arrays = self._arrays_of(made)
-        self._dtype, shapes = arrays[0].dtype, {each.shape for each in arrays}
+        dtype, shapes = arrays[0].dtype, {each.shape for each in arrays}
         ragged, self._shape = len(shapes) > 1, arrays[0].shape
-        if self._dtype.name not in NUMPY_DTYPES or not arrays[0].ndim < DIMENSIONS_MAX:
-            raise UnreadableError(f"gives arrays of {arrays[0].ndim} dimensions, of {self._dtype}")
+        if dtype.name not in NUMPY_DTYPES or not arrays[0].ndim < DIMENSIONS_MAX:
+            raise UnreadableError(f"gives arrays of {arrays[0].ndim} dimensions, of {dtype}")
         if len({shape[1:] for shape in shapes}) > 1 or (ragged and not arrays[0].ndim):
             raise UnreadableError("gives arrays that differ in more than their length")
         self.bytes = sum(each.nbytes for each in arrays) // len(arrays)
@@ -397,26 +397,24 @@ class _Kept:
         if ragged:
             self.values = [None] * self._count
             self._begins, self._lengths = np.zeros(self._count, np.int64), np.zeros(self._count, np.int64)
-            strides = (0, *contiguous(item, self._dtype.itemsize))
+            strides = (0, *contiguous(item, dtype.itemsize))
             self.array = Array(
                 0, (self._count, *item), strides, self, begins=self._begins, lengths=self._lengths,
                 bytes=np.iinfo(np.int64).max,
             )  # fmt: skip
             kind = f"list of {kind or 'tensor'}s"
         else:
-            self._rows = np.empty((self._count, *item), self._dtype)
+            self._rows = np.empty((self._count, *item), dtype)
             self.array = Array.of(self._rows)
         self.is_ragged = ragged
-        self.spec = self._dtype.name, item, self._dtype.name, kind, str(ragged)
+        self.spec = dtype.name, item, dtype.name, kind, str(ragged)
 
     def _check_types(self, values: Sequence[Any]) -> None:
-        if set(map(type, values)) != {self._kind}:
-            raise _Left("values of several types")
+        if not self.like.takes(values):
+            raise _Left("values of several types, or of several dtypes")
 
     def _arrays_of(self, values: Sequence[Any]) -> Sequence[Any]:
-        """Tensors, or arrays, as arrays. Raises _Left for some that are not plain, or differ in dtype."""
-        if len(set(map(_DTYPE, values))) > 1:
-            raise _Left("items of several dtypes")
+        """Tensors, or arrays, as arrays. Raises _Left for some that are not plain."""
         try:
             arrays = [each.numpy() for each in values] if self._is_tensor else values
         except (RuntimeError, TypeError):  # it requires grad, say
@@ -463,21 +461,19 @@ class _Kept:
 
     def _keep_stacked(self, rows: list[int], values: Sequence[Any]) -> None:
         """Tensors whose dimensions can lie in one way alone: as _keep_arrays, at once."""
-        if len(set(map(_DTYPE, values))) > 1:
-            raise _Left("items of several dtypes")
         try:
             stacked = torch.stack(tuple(values)).numpy()
         except (RuntimeError, TypeError):  # they differ in shape, or one requires grad
             raise _Left("tensors that are not plain, or differ in shape") from None
-        if stacked.dtype != self._dtype or stacked.shape[1:] != self._shape:
-            raise _Left("tensors of their own shape or dtype")
+        if stacked.shape[1:] != self._shape:
+            raise _Left("tensors of their own shape")
         self._rows[rows] = stacked
 
     def _keep_arrays(self, rows: list[int], arrays: Sequence[Any]) -> None:
         shapes, like = set(map(_SHAPE, arrays)), self._shape
         alike = all(shape[:1] + like[1:] == shape for shape in shapes) if self.is_ragged else shapes == {like}
-        if arrays[0].dtype != self._dtype or not alike:
-            raise _Left("an array of its own shape or dtype")
+        if not alike:
+            raise _Left("an array of its own shape")
         if not self.is_ragged:
             self._rows[rows] = arrays
             return
@@ -504,16 +500,20 @@ class Pools:
                     self._pieces.append((number, column.index, begin, piece))
                     pools.setdefault((id(piece.node()), id(column.index), begin), (column.index, begin, piece.node()))
                 begin += len(piece)
+            self._length = begin if column.index is None else len(column.index)
         self._pools = [*pools.values()]
         self._all = False
 
+    def _asked(self, rows: Indices) -> Iterator[tuple[Kept, Indices]]:
+        """The datasets, and which of their samples these are."""
+        for index, begin, node in self._pools:
+            at = (rows if index is None else index[rows]) - begin
+            yield node, at[(at >= 0) & (at < node.length)]
+
     @cached_property
     def _reached(self) -> list[tuple[Kept, Indices]]:
-        """The datasets, and which of their samples there are indices of."""
-        return [
-            (node, np.arange(node.length) if index is None else np.unique(_within(index, begin, node)))
-            for index, begin, node in self._pools
-        ]
+        """The same of all samples that there are indices of."""
+        return [(node, np.unique(at)) for node, at in self._asked(np.arange(self._length))]
 
     def __bool__(self) -> bool:
         return bool(self._pools)
@@ -535,8 +535,8 @@ class Pools:
             within = (at >= 0) & (at < len(piece))
             if not piece.take(at[within], leaves[number], within):
                 return
-        for index, begin, node in self._pools:
-            node.made(_within(rows if index is None else index[rows], begin, node))
+        for node, at in self._asked(rows):
+            node.made(at)
 
     def fill(self, rows: Indices, *, whole: bool) -> bool:
         """Makes samples of these, or first all; whether there were any to make. Raises what the user's code raises."""
@@ -545,12 +545,6 @@ class Pools:
                 node.fill_all(reached)
         self._all = self._all or whole
         made = False
-        for index, begin, node in self._pools:
-            made = node.fill(_within(rows if index is None else index[rows], begin, node)) or made
+        for node, at in self._asked(rows):
+            made = node.fill(at) or made
         return made
-
-
-def _within(rows: Indices, begin: int, node: Kept) -> Indices:
-    """Those of a dataset's own rows, which begin there."""
-    at = rows - begin
-    return at[(at >= 0) & (at < node.length)]

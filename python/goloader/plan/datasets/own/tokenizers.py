@@ -31,7 +31,7 @@ _CALLED = (
     "set_truncation_and_padding", "tokenize", "vocab_size",
 )  # fmt: skip
 _FAST = {"PreTrainedTokenizerFast", "TokenizersBackend"}
-# Settings of models; the last three have a model draw.
+# Settings of models, and those that have a model draw.
 _OF_MODELS = (
     "byte_fallback", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", "ignore_merges",
     "max_input_chars_per_word", "unk_token",
