@@ -36,6 +36,7 @@ from .trust import look
 if TYPE_CHECKING:
     from .collates.collation import After, Collation
     from .datasets import Arrays, Images, Samples, Scripts
+    from .datasets.own.kept import Shared
     from .pipeline import Pipeline
 
 
@@ -56,7 +57,7 @@ def _made(loader: Any) -> Plan:
         return granted(collation)
     lists = loader.num_workers > 0 or not collation.plain
     workers, size, rows = loader.num_workers, loader.batch_size, collation.takes_lists
-    shared = collation.plain and _gives_workers_batches(loader)
+    shared = _shared(loader, collation)
     samples = granted(datasets.lower(loader.dataset, lists=lists, rows=rows, workers=workers, size=size, shared=shared))
     after = collation.after
     if isinstance(samples, datasets.Scripts) and (after is None or _finishes_scripts(loader)):
@@ -197,7 +198,8 @@ def _make_tensors(loader: Any, samples: Arrays, collation: Collation | OwnCollat
     if samples.channels_last and loader.num_workers == 0:  # in workers torch.stack is given memory to write to
         why = "its samples are in channels_last, and batches that are made without workers then are, too"
         raise SourceRefusal(type(loader.dataset).__qualname__, why, "TENSOR_LAYOUT")
-    size, sent = loader.batch_size if loader.num_workers == 0 else None, loader.num_workers > 0
+    sent = loader.num_workers > 0
+    size = None if sent or samples.makes_ahead else loader.batch_size
     sample = None if collation.plain else _first(loader)
     try:
         if samples.texts:
@@ -394,9 +396,10 @@ def _finishes_scripts(loader: Any) -> bool:
     return loader.num_workers == 0 or loader.rng is not None
 
 
-def _gives_workers_batches(loader: Any) -> bool:
-    """Whether it is known of each batch of torch's workers which samples it has, for an epoch that they make alone."""
-    return bool(
+def _shared(loader: Any, collation: Collation | OwnCollate | Called) -> Shared:
+    """How what torch's workers make may be kept, of an epoch that they make alone: where it is known of each of their
+    batches which samples it has, and Go is to make those of later epochs."""
+    known = (
         loader.num_workers > 0
         and loader.in_order
         and loader._auto_collation
@@ -404,6 +407,13 @@ def _gives_workers_batches(loader: Any) -> bool:
         and getattr(loader, "rng", None) is None
         and OnError.of(getattr(loader, "on_error", "raise")) is None
     )
+    if (
+        not known
+        or isinstance(collation, Called)
+        or not (collation.after is None or isinstance(collation, TokenCollate))
+    ):
+        return ""
+    return "batches" if collation.plain else "samples"
 
 
 def _going_on(loader: Any, why: Refusal) -> Collation | Called:

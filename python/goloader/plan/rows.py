@@ -71,6 +71,7 @@ class Array:
     chunks   where the array's bytes are in the file, or in files; `offset` is then as if they lay there in one piece
     parts    the same of a column of tables, whose first file `path` is
     files    the same of files of an array each, of which `path` is the first
+    late     rows, and their lengths, are put there as batches ask for them
     """
 
     address: int
@@ -89,6 +90,7 @@ class Array:
     chunks: Chunks | None = None
     parts: Parts | None = None
     files: ArrayFiles | None = None
+    late: bool = False
 
     @classmethod
     def of(cls, array: NDArray[Any] | FileArray, owner: Any = None, stored: str = "") -> Array:

@@ -26,13 +26,13 @@ Report = bytes | ExceptionWrapper | None
 
 class Said(NamedTuple):
     """What a worker adds to a batch: the batch's number, its report, how many seconds it took, the samples that
-    failed for it, and whether all are as a KeepingIterator expects them."""
+    failed for it, and what a KeepingIterator is handed of its samples."""
 
     batch: int
     report: Report
     took: float
     failures: tuple[Failure, ...]
-    alike: bool = False
+    handed: bytes | None = None
 
 
 class Ready(NamedTuple):

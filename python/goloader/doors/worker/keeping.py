@@ -14,7 +14,7 @@ import numpy as np
 
 from ...plan import Plan, Refusal, planner
 from ...plan.datasets import Arrays
-from ...plan.datasets.own.kept import Alike
+from ...plan.datasets.own.kept import Alike, Handed
 from ...plan.trust.look import name_of
 from ...state import book
 from ...state.ledger import read
@@ -34,7 +34,7 @@ def refusal(loader: DataLoader[Any], plan: Plan) -> Refusal | None:
 
 
 class KeepingWorker(ReportingWorker):
-    """Says of each batch whether its samples are like others.
+    """Says of each batch whether its samples are like others, and hands over what its batch does not show of them.
 
     stands  tells, behind worker_init_fn, whether the dataset is what it was; None if there is no such function
     """
@@ -48,7 +48,8 @@ class KeepingWorker(ReportingWorker):
         if init_fn is not None:
             arguments["init_fn"] = partial(self._initialized, init_fn)
         super().began(arguments)
-        self._collate, self._are_alike = arguments["collate_fn"], False
+        self._collate = arguments["collate_fn"]
+        self._handed: Handed = None
         arguments["collate_fn"] = self._collated
 
     def _initialized(self, init_fn: Callable[[int], None], worker: int) -> None:
@@ -57,11 +58,11 @@ class KeepingWorker(ReportingWorker):
         self._same = self.stands()
 
     def _collated(self, samples: Any) -> Any:
-        self._are_alike = self._same and self.alike.all(samples)
+        self._handed = self.alike.handed(samples) if self._same else None
         return self._collate(samples)
 
     def extra(self, *, over: bool) -> Said:
-        return super().extra(over=over)._replace(alike=self._are_alike)
+        return super().extra(over=over)._replace(handed=self._handed)
 
 
 class KeepingIterator(ReportedIterator):
@@ -97,8 +98,8 @@ class KeepingIterator(ReportedIterator):
         indices, said = self._indices.pop(self._rcvd_idx - 1), getattr(data, "extra", None)
         batch = super()._accept(data, worker)
         known = all(type(each) is int and 0 <= each < self.plan.length for each in indices)
-        if known and said is not None and said.alike:
-            self._samples.take(np.array(indices), batch)
+        if known and said is not None and said.handed is not None:
+            self._samples.take(np.array(indices), batch, said.handed)
         return batch
 
 

@@ -339,7 +339,8 @@ class _Batch:
             return 1
         if how == "max_length" and type(max_length) is int and max_length > 0:
             whole = -(-max_length // step) * step
-            if not len(lengths) or lengths.max() <= whole:
+            late = any(array.late for part in self._parts.values() for array in part.field.arrays)
+            if not late and (not len(lengths) or lengths.max() <= whole):
                 return whole
         raise self.refusal(f"it pads by {padding!r}, with max_length={max_length}", "COLLATE_PADDING")
 

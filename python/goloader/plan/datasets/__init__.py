@@ -33,7 +33,7 @@ from .known.left_to_python import why_not
 from .known.pictures import PixelPairPart, PixelPart
 from .known.tensors import Tensors
 from .own.code import ListItems, OwnCode, refusal
-from .own.kept import Kept
+from .own.kept import Kept, Shared
 from .own.opened import OpenedFiles, opens_images
 from .reads import array_readers
 from .samples import IN_LISTS, Arrays, Images, PairPart, Part, Samples
@@ -53,7 +53,7 @@ def lower(
     rows: Lists = "",
     workers: int = 0,
     size: int | None = None,
-    shared: bool = False,
+    shared: Shared = "",
 ) -> Samples | Refusal:
     """Where the samples of `dataset` are, or the reason why torch's own path has to load it.
 
@@ -61,7 +61,7 @@ def lower(
     rows     which lists of numbers that samples have are rows
     workers  processes that torch's loader would have, and
     size     samples of a batch, which say whether to make samples ahead is of any use
-    shared   what takes workers long may be taken from their batches
+    shared   how what takes workers long may be had from them
     """
     alone = dataset
     while type(alone) is Subset:
@@ -109,7 +109,7 @@ def _tree(dataset: Any, make: Callable[[Any], Node]) -> tuple[Node, Leaves]:
     return granted(why)
 
 
-def _known_or_kept(dataset: Any, lists: bool, rows: Lists, workers: int, size: int | None, shared: bool) -> Node:
+def _known_or_kept(dataset: Any, lists: bool, rows: Lists, workers: int, size: int | None, shared: Shared) -> Node:
     """Raises RefusalError."""
     try:
         return _leaf(dataset, lists=lists, rows=rows)
@@ -117,7 +117,7 @@ def _known_or_kept(dataset: Any, lists: bool, rows: Lists, workers: int, size: i
         if refused.refusal.code != "CODE_UNREAD" or type(dataset) in (list, tuple):
             raise
         why = refused.refusal
-    return Kept(dataset, why, workers=workers, size=size, shared=shared)
+    return Kept(dataset, why, rows=rows, workers=workers, size=size, shared=shared)
 
 
 def _leaf(dataset: Any, *, lists: bool, rows: Lists) -> Node:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import itertools
+import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -384,9 +385,10 @@ class Arrays(Samples):
         """torch's workers are about to make the samples of an epoch, which are kept."""
         return self._pools.in_workers()
 
-    def take(self, rows: Indices, batch: Any) -> None:
-        """Keeps what they made of these."""
-        self._pools.take(rows, fields_of(self.structure, batch))
+    def take(self, rows: Indices, batch: Any, handed: bytes) -> None:
+        """Keeps what they made of these: what they handed over, or what their batch shows."""
+        leaves = pickle.loads(handed) if handed else fields_of(self.structure, batch)
+        self._pools.take(rows, leaves, collated=not handed)
 
     def ahead(self, rows: Indices, *, alone: bool) -> dict[int, list[Any]]:
         if self._pools:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import dis
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -48,7 +48,7 @@ REACHING = ("ASYNC", "DELETE_ATTR", "DELETE_GLOBAL", "IMPORT", "STORE_ATTR", "ST
 # What gives something of its own, whatever it is given; builtins that do; and methods that may give what they are of.
 MAKERS = {
     "array", "astype", "cat", "clone", "concatenate", "convert_tokens_to_ids", "copy", "default_collate", "empty",
-    "findall", "full", "full_like", "item", "new_full", "new_ones", "new_tensor", "new_zeros", "numel",
+    "encode", "encode_plus", "findall", "full", "full_like", "item", "new_full", "new_ones", "new_tensor", "new_zeros", "numel",
     "ones", "ones_like", "pad_sequence", "size", "split", "stack", "tensor", "zeros", "zeros_like",
 }  # fmt: skip
 BUILTINS = {"dict", "float", "int", "len", "list"}
@@ -147,10 +147,11 @@ class Changes:
     its own.
 
     keeping  there are lists and dicts that stay from call to call: of these methods count, and names as keys
+    makers   names of what gives something of its own when it is called, beside MAKERS
     """
 
-    def __init__(self, code: CodeType, *, keeping: bool = False) -> None:
-        self._keeping = keeping
+    def __init__(self, code: CodeType, *, keeping: bool = False, makers: Collection[str] = ()) -> None:
+        self._keeping, self._makers = keeping, {*MAKERS, *makers}
         several = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
         given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + several]
         # Of these options one says what is written to, and the other may say that nothing is made.
@@ -259,7 +260,7 @@ class Changes:
                 )
             if kind in ("LOAD_GLOBAL", "LOAD_NAME") and name in BUILTINS:
                 return True
-            found = kind in ("LOAD_ATTR", "LOAD_GLOBAL", "LOAD_METHOD", "LOAD_NAME") and name in MAKERS
+            found = kind in ("LOAD_ATTR", "LOAD_GLOBAL", "LOAD_METHOD", "LOAD_NAME") and name in self._makers
             return found or (kind in ("LOAD_ATTR", "LOAD_METHOD") and name in SAME and self._is_own(end - 1))
         made = "LOAD_CONST", "LOAD_SMALL_INT", "BUILD_LIST", "BUILD_MAP", "COMPARE_OP"
         return kind in made or (kind.startswith("BINARY_") and kind not in ("BINARY_SLICE", "BINARY_SUBSCR"))

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+import pickle
 import sys
 import time
 import warnings
@@ -25,7 +26,7 @@ from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import PosixPath
 from statistics import median_low
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -34,12 +35,12 @@ from numpy.typing import NDArray
 from ....arrays.file_array import NUMPY_DTYPES, contiguous
 from ....state import generators
 from ...bytecode import UnreadableError
-from ...collates.collation import is_channels_last
+from ...collates.collation import Lists, is_channels_last
 from ...refusal import Refusal, RefusalError, SourceRefusal
 from ...rows import DIMENSIONS_MAX, Array
 from ...structure import Structure
 from ...trust import ending
-from ...trust.look import is_a, name_of
+from ...trust.look import is_a, name_of, own
 from ..tree import Column, Indices, Node
 from . import tokenizers
 from .bases import PYTHON, why_not_collated
@@ -77,6 +78,8 @@ _LOOKS = 3
 # Without workers: to look at what code goes by, before each batch, may take this share of the time of its samples; and
 # to keep one takes 5 us, which has to be little beside the time that it takes.
 LOOK_MAX, SAMPLE_S_MIN = 0.05, 60e-6
+# What it takes to hand a byte over, in seconds: it is pickled, written, read, and kept.
+_HANDED_S = 3e-9
 # CPU time that samples may take that are still to be made, where torch's workers make them side by side.
 ALL_S_MAX = 0.1
 
@@ -94,6 +97,8 @@ class _Code(Pure):
         self._bytes, self._dataset, self._kind = 0, dataset, type(dataset)
         self._tokenizers: list[tuple[Any, tuple[Any, ...]]] = []
         self._function = getitem_of(dataset)
+        named = itertools.chain(own(dataset).items(), self._function.__globals__.items())
+        self.makers = frozenset(name for name, value in named if tokenizers.is_tokenizer(value))
         super().__init__(self._function, dataset)
         if not self._state.known:
             raise UnreadableError("goes by data that may change unseen")
@@ -107,6 +112,9 @@ class _Code(Pure):
         except (RefusalError, UnreadableError):
             return False
         return same and super().unchanged()
+
+    def _is_maker(self, value: Any) -> bool:
+        return tokenizers.is_tokenizer(value)
 
     def _look(self, value: Any, name: str) -> None:
         if tokenizers.is_tokenizer(value):
@@ -142,6 +150,13 @@ class _Code(Pure):
         return len(inside) if kinds <= FIXED else len(inside) + sum(map(self._count, inside))
 
 
+# How what workers made comes by: in their batches, which default_collate makes; as samples beside them; not at all.
+Shared = Literal["", "batches", "samples"]
+# What a worker hands over of a batch: nothing where the batch shows it, or the values of each field, pickled; None if
+# not all samples are like others.
+Handed = bytes | None
+
+
 class _Left(Exception):
     """A sample is not like the others: the dataset's own code makes each batch that has it."""
 
@@ -154,27 +169,30 @@ class Kept(Node):
 
     negatives, any_integer, open_ended, gives_index, tried = False, False, True, True, True
 
-    def __init__(self, dataset: Any, why: Refusal, *, workers: int, size: int | None, shared: bool) -> None:
+    def __init__(
+        self, dataset: Any, why: Refusal, *, rows: Lists, workers: int, size: int | None, shared: Shared
+    ) -> None:
         """
         why      a compiler does not understand it
+        rows     which lists of numbers that samples have are rows
         workers  processes of torch's that would make samples side by side
         size     samples of a batch, where that is known
-        shared   what takes these long may be taken from their batches
+        shared   how what takes these long may be had from them
         """
-        self.dataset = dataset
+        self.dataset, self._shared = dataset, shared
         try:
             self._code = _Code(dataset, _ITEMS_MAX_OF_EPOCHS if workers else _ITEMS_MAX)
             self.length = length_of(dataset)
-            self._look(workers, size or 1, shared)
+            self._look(rows, workers, size or 1)
         except UnreadableError as error:
             told = f"{why.why}; nor are its samples kept, as it {error}"
             raise SourceRefusal(why.what, told, "CODE_UNREAD") from None
 
-    def _look(self, workers: int, size: int, shared: bool) -> None:
+    def _look(self, rows: Lists, workers: int, size: int) -> None:
         """Makes some samples, to see what all are like."""
         if self.length < 1:
             raise UnreadableError("has no samples")
-        count = _STACKED_LOOKED_AT if shared else _LOOKED_AT
+        count = _STACKED_LOOKED_AT if self._shared == "batches" else _LOOKED_AT
         places = sorted({n * (self.length - 1) // (count - 1) for n in range(count)})
         ended = ending.ended([partial(operator.getitem, self.dataset, place) for place in places], LIMIT_S)
         if ended < (len(places) if workers else min(2, len(places))):
@@ -191,7 +209,7 @@ class Kept(Node):
                 except Exception as error:  # of the user's code
                     raise UnreadableError(f"raises {type(error).__name__}") from None
                 took.append(time.thread_time() - begun)
-                if workers and not shared and took[0] * self.length > _LONGER_MAX * ALL_S_MAX:
+                if workers and not self._shared and took[0] * self.length > _LONGER_MAX * ALL_S_MAX:
                     break
         if told or generators.left(before):
             raise UnreadableError("warns, or draws random numbers")
@@ -199,7 +217,7 @@ class Kept(Node):
         if not workers and sample_s < SAMPLE_S_MIN:
             raise UnreadableError(f"takes {sample_s * 1e6:.0f} us for one, and to keep it takes long beside that")
         self._sample_s, self._by_workers = sample_s, bool(workers) and sample_s * self.length > ALL_S_MAX
-        if self._by_workers and not shared:
+        if self._by_workers and not self._shared:
             raise UnreadableError(f"takes {sample_s * self.length:.1f} s for all of them, which workers share")
         looks = []
         for _ in range(1 if workers else _LOOKS):
@@ -209,23 +227,28 @@ class Kept(Node):
             looks.append(time.thread_time() - begun)
         if not workers and min(looks) > LOOK_MAX * size * sample_s:
             raise UnreadableError("goes by more data than is looked at in the time of a batch")
-        self._leaves: list[_Kept] = []
-        self.structure = _structure(made[0], self._found)
-        self._skeleton = _skeleton(made[0])
+        self._skeleton = _skeleton(made, rows)
+        self.structure = _numbered(self._skeleton, itertools.count())
         self._parts = _parts_of(self._skeleton)
         try:
             found = [self._parts(sample) for sample in made]
-            for number, leaf in enumerate(self._leaves):
-                leaf.settle([values[number] for values in found])
+            self._leaves = [_Kept(self, first) for first in found[0]]
+            for leaf, values in zip(self._leaves, zip(*found, strict=True), strict=True):
+                leaf.settle(values)
+            self._ragged = [leaf for leaf in self._leaves if leaf.is_ragged]
+            self._as_long: list[list[int]] = []
             self._keep(places, found)
+            # As long as each other in what was looked at: they are to be that in all samples.
+            self._as_long = _as_long([leaf.lengths[places].tolist() for leaf in self._ragged])
         except _Left as left:
             raise UnreadableError(f"makes samples that differ: {left}") from None
         if all(leaf.is_text for leaf in self._leaves):
             raise UnreadableError("gives nothing but texts")
-        if sum(leaf.bytes for leaf in self._leaves) * self.length > _KEPT_BYTES_MAX:
+        size = sum(leaf.bytes for leaf in self._leaves)
+        if size * self.length > _KEPT_BYTES_MAX:
             raise UnreadableError("makes more than is kept in memory")
-        if self._by_workers and any(leaf.is_ragged for leaf in self._leaves):
-            raise UnreadableError("makes samples that differ in length, which workers share")
+        if self._by_workers and self._shared == "samples" and size * _HANDED_S > LOOK_MAX * sample_s:
+            raise UnreadableError(f"makes {size} bytes in {sample_s * 1e6:.0f} us, which workers would hand over")
         self._made, self._settings = np.zeros(self.length, np.bool_), _settings()
         self._made[places] = not workers  # which have settings of their own
         self.columns = tuple(Column((leaf,), leaf.spec) for leaf in self._leaves)
@@ -265,15 +288,24 @@ class Kept(Node):
     def in_workers(self) -> Alike:
         """Workers are about to make samples."""
         self._settle(_settings(threads=1))
-        return Alike(self._skeleton, [leaf.like for leaf in self._leaves])
+        return Alike(self._skeleton, [leaf.like for leaf in self._leaves], self._shared)
 
     def made(self, rows: Indices) -> None:
-        """These were kept, of a batch of a worker's."""
+        """These were kept, of a batch of a worker's. Raises _Left."""
+        self._check_lengths(rows)
         self._made[rows] = True
 
     def _keep(self, rows: list[int], samples: list[list[Any]]) -> None:
         for leaf, values in zip(self._leaves, zip(*samples, strict=True), strict=True):
             leaf.keep(rows, values)
+        self._check_lengths(rows)
+
+    def _check_lengths(self, rows: Any) -> None:
+        """Raises _Left where some are not as long as each other, which those were that were looked at."""
+        for group in self._as_long:
+            first, *others = (self._ragged[number].lengths[rows] for number in group)
+            if not all(np.array_equal(first, other) for other in others):
+                raise _Left("arrays that are not as long as each other")
 
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
         return dataset is self.dataset and self._code.unchanged()
@@ -284,37 +316,52 @@ def _settings(threads: int | None = None) -> tuple[Any, ...]:
     return threads or torch.get_num_threads(), torch.get_default_dtype()
 
 
-def _structure(sample: Any, leaf: Callable[[Any], int]) -> Structure:
-    """The structure of a sample, whose leaves are handed over in order; what that gives are their numbers."""
-    kind = type(sample)
-    if kind in (tuple, list) and sample:
-        return tuple(_structure(each, leaf) for each in sample)
-    if kind is dict and sample:
-        return {name: _structure(each, leaf) for name, each in sample.items()}
-    return leaf(sample)
-
-
-def _skeleton(sample: Any) -> Any:
-    """A sample without its leaves."""
-    kind = type(sample)
-    if kind in (tuple, list) and sample:
-        return kind(map(_skeleton, sample))
-    return {name: _skeleton(each) for name, each in sample.items()} if kind is dict and sample else None
-
-
-def _parts_of(first: Any) -> Callable[[Any], list[Any]]:
-    """What gives the leaves of a sample like this one, in order. That raises _Left for another."""
+def _skeleton(samples: Sequence[Any], rows: Lists) -> Any:
+    """What these samples have in common: their containers, with None in place of each leaf."""
+    first = samples[0]
     kind = type(first)
-    if kind not in (tuple, list, dict) or not first:
+    if not _is_container(kind, rows) or not first or (kind is list and _are_rows(samples, rows)):
+        return None
+    alike = [each for each in samples if type(each) is kind and len(each) == len(first)]
+    if kind in (tuple, list):
+        return kind(_skeleton(values, rows) for values in zip(*alike, strict=True))
+    alike = [each for each in alike if each.keys() == first.keys()]
+    return kind({name: _skeleton([each[name] for each in alike], rows) for name in first})
+
+
+def _is_container(kind: type, rows: Lists = "all") -> bool:
+    """Whether a sample's values are in such: where a collator of transformers' takes them, in what tokenizers give."""
+    return kind in (tuple, list, dict) or (rows == "all" and kind is tokenizers.batch_encoding())
+
+
+def _are_rows(values: Sequence[Any], rows: Lists) -> bool:
+    """Whether lists of ints are one leaf each, for what puts samples together."""
+    numbers = all(type(each) is list and {*map(type, each)} == {int} for each in values)
+    return numbers and (rows == "all" or (rows == "uneven" and len({*map(len, values)}) > 1))
+
+
+def _numbered(skeleton: Any, numbers: Iterator[int]) -> Structure:
+    """The structure of samples."""
+    if skeleton is None:
+        return next(numbers)
+    if type(skeleton) in (tuple, list):
+        return tuple(_numbered(each, numbers) for each in skeleton)
+    return {name: _numbered(each, numbers) for name, each in skeleton.items()}
+
+
+def _parts_of(skeleton: Any) -> Callable[[Any], list[Any]]:
+    """What gives the leaves of a sample like this one, in order. That raises _Left for another."""
+    if skeleton is None:
         return lambda sample: [sample]
-    names = [*first]
-    inner = list(map(_parts_of, first.values() if kind is dict else first))
-    simple = all(type(each) not in (tuple, list, dict) for each in (first.values() if kind is dict else first))
+    kind, names = type(skeleton), [*skeleton]
+    named = kind not in (tuple, list)
+    inner = list(map(_parts_of, skeleton.values() if named else skeleton))
+    simple = all(each is None for each in (skeleton.values() if named else skeleton))
 
     def parts(sample: Any) -> list[Any]:
-        if type(sample) is not kind or len(sample) != len(names) or (kind is dict and [*sample] != names):
+        if type(sample) is not kind or len(sample) != len(names) or (named and [*sample] != names):
             raise _Left("a structure of its own")
-        items = sample.values() if kind is dict else sample
+        items = sample.values() if named else sample
         return [*items] if simple else [leaf for of, each in zip(inner, items, strict=True) for leaf in of(each)]
 
     return parts
@@ -329,55 +376,93 @@ class Like(NamedTuple):
     def takes(self, values: Sequence[Any]) -> bool:
         return {*map(type, values)} == {self.kind} and (self.dtype is None or {*map(_DTYPE, values)} == {self.dtype})
 
+    def plain(self, values: Sequence[Any]) -> Sequence[Any]:
+        """The values as they are kept, tensors and lists as arrays. Raises _Left for some that are not like this."""
+        if not self.takes(values):
+            raise _Left("values of several types, or of several dtypes")
+        if self.kind is list:
+            if not all({*map(type, each)} == {int} for each in values):
+                raise _Left("a list of other things than ints")
+            return [_ints(each) for each in values]
+        if self.dtype is None:
+            return values
+        try:
+            arrays = [each.numpy() for each in values] if self.kind is torch.Tensor else values
+        except (RuntimeError, TypeError):  # it requires grad, say
+            raise _Left("a tensor that is not plain") from None
+        for array in arrays:
+            if not array.flags.c_contiguous and (
+                is_channels_last(array.shape, array.strides) or min(array.strides, default=0) < 0
+            ):
+                raise _Left("an array that lies otherwise")
+        if self.kind is np.ndarray and not all(each.flags.writeable and each.dtype.isnative for each in arrays):
+            raise _Left("an array that torch does not take")
+        return arrays
+
+
+def _ints(values: Any) -> NDArray[np.int64]:
+    """Raises _Left."""
+    try:
+        return np.array(values, np.int64)
+    except OverflowError:
+        raise _Left("a number that does not fit an int64") from None
+
 
 class Alike:
     """Tells, in a worker process, whether samples are like those that are kept: one that is of another type may leave
     no trace in its batch."""
 
-    def __init__(self, skeleton: Any, likes: Sequence[Like]) -> None:
-        self._skeleton, self._likes = skeleton, likes
+    def __init__(self, skeleton: Any, likes: Sequence[Like], shared: Shared) -> None:
+        self._skeleton, self._likes, self._shared = skeleton, likes, shared
 
     @cached_property
     def _parts(self) -> Callable[[Any], list[Any]]:  # once in the worker, which it cannot be sent to
         return _parts_of(self._skeleton)
 
-    def all(self, samples: Sequence[Any]) -> bool:
+    def handed(self, samples: Sequence[Any]) -> Handed:
+        """What is handed over of a batch's samples; None if they are not like the others."""
         try:
-            return all(map(Like.takes, self._likes, zip(*map(self._parts, samples), strict=True)))
+            leaves = [*zip(*map(self._parts, samples), strict=True)]
+            if self._shared == "batches":
+                return b"" if all(map(Like.takes, self._likes, leaves)) else None
+            # At once: what puts the samples together may change them.
+            return pickle.dumps([*map(Like.plain, self._likes, leaves)], pickle.HIGHEST_PROTOCOL)
         except _Left:
-            return False
+            return None
 
 
 class _Kept:
     """One field of all samples that were made: as a piece of computed/.
 
-    bytes  of one
+    bytes    of one
+    lengths  of rows that differ in length; those of the first one, where a row is not made
     """
 
     is_row, memory, program, inputs, cut, listed, channels_last = True, None, None, (), None, False, False
     extents: tuple[int, ...] = ()
     array: Array
     spec: Any = str
+    lengths: NDArray[np.int64]
 
     def __init__(self, node: Kept, first: Any) -> None:
         self.node, self._count, self.bytes = weakref.ref(node), node.length, 0
         self._kind = type(first)
-        self.is_text = self._kind is str
-        self._is_tensor, self._of_arrays = self._kind is torch.Tensor, self._kind in (torch.Tensor, np.ndarray)
+        self.is_text, of_ints = self._kind is str, self._kind is list and bool(first)
+        self._of_arrays = self._kind in (torch.Tensor, np.ndarray) or of_ints
         if not (self.is_text or self._of_arrays or self._kind in PYTHON or isinstance(first, np.generic)):
             raise UnreadableError(f"gives a {name_of(first)}")
-        if not self.is_text and (why := why_not_collated(first)):
+        if not (self.is_text or of_ints) and (why := why_not_collated(first)):
             raise UnreadableError(f"gives what is {why}")
-        self.like = Like(self._kind, first.dtype if self._of_arrays else None)
+        self.like = Like(self._kind, first.dtype if self._of_arrays and not of_ints else None)
         self.values: list[Any] = [""] * self._count if self.is_text else []
         self.is_ragged = False
 
     def __len__(self) -> int:
         return self._count
 
-    def settle(self, made: list[Any]) -> None:
+    def settle(self, made: Sequence[Any]) -> None:
         """Makes room for rows that have in common what these have. Raises _Left and UnreadableError."""
-        self._check_types(made)
+        arrays = self.like.plain(made)
         if self.is_text:
             return
         if not self._of_arrays:
@@ -385,7 +470,6 @@ class _Kept:
             self.array = Array.of(self._rows)
             self.spec = self._rows.dtype.name, (), self._rows.dtype.name, self._kind.__name__
             return
-        arrays = self._arrays_of(made)
         dtype, shapes = arrays[0].dtype, {each.shape for each in arrays}
         ragged, self._shape = len(shapes) > 1, arrays[0].shape
         if dtype.name not in NUMPY_DTYPES or not arrays[0].ndim < DIMENSIONS_MAX:
@@ -393,14 +477,14 @@ class _Kept:
         if len({shape[1:] for shape in shapes}) > 1 or (ragged and not arrays[0].ndim):
             raise UnreadableError("gives arrays that differ in more than their length")
         self.bytes = sum(each.nbytes for each in arrays) // len(arrays)
-        kind, item = "" if self._is_tensor else "array", self._shape[1:] if ragged else self._shape
+        kind, item = _SPELT[self._kind], self._shape[1:] if ragged else self._shape
         if ragged:
             self.values = [None] * self._count
-            self._begins, self._lengths = np.zeros(self._count, np.int64), np.zeros(self._count, np.int64)
+            self._begins, self.lengths = np.zeros(self._count, np.int64), np.full(self._count, self._shape[0])
             strides = (0, *contiguous(item, dtype.itemsize))
             self.array = Array(
-                0, (self._count, *item), strides, self, begins=self._begins, lengths=self._lengths,
-                bytes=np.iinfo(np.int64).max,
+                0, (self._count, *item), strides, self, begins=self._begins, lengths=self.lengths,
+                bytes=np.iinfo(np.int64).max, late=True,
             )  # fmt: skip
             kind = f"list of {kind or 'tensor'}s"
         else:
@@ -409,58 +493,41 @@ class _Kept:
         self.is_ragged = ragged
         self.spec = dtype.name, item, dtype.name, kind, str(ragged)
 
-    def _check_types(self, values: Sequence[Any]) -> None:
-        if not self.like.takes(values):
-            raise _Left("values of several types, or of several dtypes")
-
-    def _arrays_of(self, values: Sequence[Any]) -> Sequence[Any]:
-        """Tensors, or arrays, as arrays. Raises _Left for some that are not plain."""
-        try:
-            arrays = [each.numpy() for each in values] if self._is_tensor else values
-        except (RuntimeError, TypeError):  # it requires grad, say
-            raise _Left("a tensor that is not plain") from None
-        for array in arrays:
-            if not array.flags.c_contiguous and (
-                is_channels_last(array.shape, array.strides) or min(array.strides, default=0) < 0
-            ):
-                raise _Left("an array that lies otherwise")
-        if not self._is_tensor and not all(each.flags.writeable and each.dtype.isnative for each in arrays):
-            raise _Left("an array that torch does not take")
-        return arrays
-
     def keep(self, rows: list[int], values: Sequence[Any]) -> None:
         """Raises _Left for what is not like the others."""
-        self._check_types(values)
+        if self._kind is torch.Tensor and not self.is_ragged and len(self._shape) < 2:
+            self._keep_stacked(rows, values)
+        else:
+            self.keep_plain(rows, self.like.plain(values))
+
+    def keep_plain(self, rows: list[int], values: Sequence[Any]) -> None:
+        """The same of what Like.plain gives. Raises _Left."""
         if self.is_text:
             for row, value in zip(rows, values, strict=True):
                 self.values[row] = value
-        elif self._is_tensor and not self.is_ragged and len(self._shape) < 2:
-            self._keep_stacked(rows, values)
         elif self._of_arrays:
-            self._keep_arrays(rows, self._arrays_of(values))
+            self._keep_arrays(rows, values)
         else:
             try:
                 self._rows[rows] = values
             except OverflowError:
                 raise _Left("a number that does not fit an int64") from None
 
-    def take(self, rows: Indices, values: Any, within: NDArray[np.bool_]) -> bool:
+    def take(self, rows: Indices, values: Any, within: NDArray[np.bool_]) -> None:
         """Keeps what default_collate made of samples that are like the others: its items within, of these rows.
-        False for what it does not make of them."""
+        Raises _Left for what it does not make of them."""
         if self.is_text:
-            for row, value in zip(rows.tolist(), itertools.compress(values, within), strict=True):
-                self.values[row] = value
-            return True
-        if type(values) is not torch.Tensor or values.requires_grad:
-            return False
-        array = values.numpy()
-        if array.dtype != self._rows.dtype or array.shape != (len(within), *self._rows.shape[1:]):
-            return False
+            self.keep_plain(rows.tolist(), [*itertools.compress(values, within)])
+            return
+        array = values.numpy() if type(values) is torch.Tensor and not values.requires_grad else None
+        if array is None or array.dtype != self._rows.dtype or array.shape != (len(within), *self._rows.shape[1:]):
+            raise _Left("something else than a batch of them")
         self._rows[rows] = array[within]
-        return True
 
     def _keep_stacked(self, rows: list[int], values: Sequence[Any]) -> None:
         """Tensors whose dimensions can lie in one way alone: as _keep_arrays, at once."""
+        if not self.like.takes(values):
+            raise _Left("values of several types, or of several dtypes")
         try:
             stacked = torch.stack(tuple(values)).numpy()
         except (RuntimeError, TypeError):  # they differ in shape, or one requires grad
@@ -471,18 +538,29 @@ class _Kept:
 
     def _keep_arrays(self, rows: list[int], arrays: Sequence[Any]) -> None:
         shapes, like = set(map(_SHAPE, arrays)), self._shape
-        alike = all(shape[:1] + like[1:] == shape for shape in shapes) if self.is_ragged else shapes == {like}
-        if not alike:
-            raise _Left("an array of its own shape")
         if not self.is_ragged:
+            if shapes != {like}:
+                raise _Left("an array of its own shape")
             self._rows[rows] = arrays
             return
+        if not all(shape[:1] + like[1:] == shape and shape[0] for shape in shapes):
+            raise _Left("an array that is empty, or of its own shape")
         for row, array in zip(rows, arrays, strict=True):
             self.values[row] = kept = np.array(array, order="C")  # of its own: the dataset may have its memory
-            self._begins[row], self._lengths[row] = kept.__array_interface__["data"][0], len(kept)
+            self._begins[row], self.lengths[row] = kept.__array_interface__["data"][0], len(kept)
 
 
+# How the kinds of a field's values are told apart.
+_SPELT = {torch.Tensor: "", np.ndarray: "array", list: "int"}
 _DTYPE, _SHAPE = map(operator.attrgetter, ("dtype", "shape"))
+
+
+def _as_long(lengths: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Which of these are the same, by their numbers, where there are several."""
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for number, each in enumerate(lengths):
+        groups.setdefault(tuple(each), []).append(number)
+    return [group for group in groups.values() if len(group) > 1]
 
 
 class Pools:
@@ -528,15 +606,19 @@ class Pools:
         first, *_ = [node.in_workers() for _, _, node in self._pools]
         return first
 
-    def take(self, rows: Indices, leaves: Sequence[Any]) -> None:
-        """Keeps the samples of a batch of theirs, which default_collate made; a value for each column."""
-        for number, index, begin, piece in self._pieces:
-            at = (rows if index is None else index[rows]) - begin
-            within = (at >= 0) & (at < len(piece))
-            if not piece.take(at[within], leaves[number], within):
-                return
-        for node, at in self._asked(rows):
-            node.made(at)
+    def take(self, rows: Indices, leaves: Sequence[Any], *, collated: bool) -> None:
+        """Keeps the samples of a batch of theirs; a value for each column: what default_collate made, or what they
+        handed over."""
+        with suppress(_Left):
+            for number, index, begin, piece in self._pieces:
+                at = (rows if index is None else index[rows]) - begin
+                within = (at >= 0) & (at < len(piece))
+                if collated:
+                    piece.take(at[within], leaves[number], within)
+                else:
+                    piece.keep_plain(at[within].tolist(), [*itertools.compress(leaves[number], within)])
+            for node, at in self._asked(rows):
+                node.made(at)
 
     def fill(self, rows: Indices, *, whole: bool) -> bool:
         """Makes samples of these, or first all; whether there were any to make. Raises what the user's code raises."""

@@ -84,6 +84,8 @@ class Pure:
     # Attributes and methods by their names, modules, and what has attributes that code may mean by a name.
     names, libraries = frozenset(_NAMES), frozenset(_LIBRARIES)
     known: tuple[Any, ...] = _KNOWN
+    # What code calls by these names gives something of its own.
+    makers: frozenset[str] = frozenset()
 
     def __init__(self, function: FunctionType, receiver: Any = None, given: Sequence[Any] = ()) -> None:
         self._functions: dict[tuple[FunctionType, bool], tuple[Any, ...]] = {}
@@ -130,7 +132,7 @@ class Pure:
         for code in codes_of(function.__code__):
             if code.co_name != "<genexpr>" and code.co_flags & inspect.CO_GENERATOR:
                 raise UnreadableError(f"makes a generator by {function.__qualname__}")
-            if Changes(code, keeping=True).found:
+            if Changes(code, keeping=True, makers=self.makers).found:
                 raise UnreadableError(f"may change something by {function.__qualname__}")
             before = None
             for each in dis.get_instructions(code):
@@ -146,6 +148,7 @@ class Pure:
         kind, name = each.opname, each.argval
         if kind in ("LOAD_GLOBAL", "LOAD_NAME") or (kind == "LOAD_DEREF" and name in function.__code__.co_freevars):
             value = variable(function, name)
+            self._check_maker(value, name)
             self._meant.append((function, name, value))
             self._look(value, name)
         elif kind in ("LOAD_ATTR", "LOAD_METHOD"):
@@ -230,10 +233,19 @@ class Pure:
         if lacking := self._of_receivers - had:
             raise UnreadableError(f"uses .{min(lacking)}")
 
+    def _check_maker(self, value: Any, name: str) -> None:
+        """Raises UnreadableError for another thing that goes by the name of what gives something of its own."""
+        if name in self.makers and not self._is_maker(value):
+            raise UnreadableError(f"uses {name}, a name of several things")
+
+    def _is_maker(self, value: Any) -> bool:
+        return False
+
     def _look_up(self, owner: Any, name: str) -> None:
         found = _of(owner, name)
         if found is _NOTHING:
             return
+        self._check_maker(found, name)
         self._found[id(owner), name] = owner, found
         hides = name in (*MAKERS, *BUILTINS, *SAME)
         if hides and type(found) not in _PLAIN and not self._is_data(found):  # what it gives would pass for new

@@ -65,6 +65,11 @@ def settings_of(tokenizer: Any) -> tuple[Any, ...]:
     return type(tokenizer), plain, lists, id(kept["_tokenizer"]), *_core(kept["_tokenizer"])
 
 
+def batch_encoding() -> type | None:
+    """The class of what transformers' give."""
+    return vars(sys.modules.get("transformers.tokenization_utils_base", sys)).get("BatchEncoding")
+
+
 def _is_core(value: Any) -> bool:
     library = sys.modules.get("tokenizers")
     return library is not None and type(value) is vars(library).get("Tokenizer")
