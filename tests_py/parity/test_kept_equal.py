@@ -339,14 +339,12 @@ def by_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "ALL_S_MAX", 0.0)
 
 
-ALONE = {name: kind for name, (kind, options) in KINDS.items() if not options}
-
-
 @pytest.mark.usefixtures("by_workers")
 @pytest.mark.parametrize("workers", [1, 3])
-@pytest.mark.parametrize("kind", ALONE)
+@pytest.mark.parametrize("kind", KINDS)
 def test_workers_make_samples_once(kind: str, workers: int) -> None:
-    arguments = loader_of(lambda: ALONE[kind](), batch_size=4, shuffle=True, num_workers=workers)
+    made, options = KINDS[kind]
+    arguments = loader_of(lambda: made(), batch_size=4, shuffle=True, num_workers=workers, **options)
     check(Program(arguments, epochs=4), native=False)
     loader: goloader.DataLoader[Any] = goloader.DataLoader(**arguments())
     assert "KEPT_LATER" in loader.explain().codes
@@ -477,6 +475,71 @@ class DiffersInType(Base):
 def test_samples_of_workers_that_fail_or_differ(kind: type[Base], seed: int) -> None:
     arguments = loader_of(lambda: kind(), batch_size=3, shuffle=True, num_workers=2)
     check(Program(arguments, epochs=5, seed=seed), native=None)
+
+
+class Ids(Base):
+    """A list of ints, a tensor as long, and one that has its own length."""
+
+    def __getitem__(self, i: int) -> Any:
+        ids = [self.vocab.get(word, 0) for word in self.texts[i].split()]
+        return {"ids": ids, "mask": torch.ones(len(ids)), "row": torch.from_numpy(self.rows[i]) * 2, "y": i % 3}
+
+
+class IdsApart(Ids):
+    """Of one sample they are not as long as each other."""
+
+    def __getitem__(self, i: int) -> Any:
+        sample = super().__getitem__(i)
+        return sample | {"mask": torch.ones(3)} if i == 9 else sample
+
+
+class IdsEmpty(Ids):
+    def __getitem__(self, i: int) -> Any:
+        sample = super().__getitem__(i)
+        return sample | {"ids": [], "mask": torch.ones(0)} if i == 9 else sample
+
+
+class IdsFloat(Ids):
+    def __getitem__(self, i: int) -> Any:
+        sample = super().__getitem__(i)
+        return sample | {"ids": [1, 2.5]} if i == 9 else sample
+
+
+def padded_ids(batch: Any) -> Any:
+    ids = [torch.tensor(each["ids"]) for each in batch]
+    lengths = torch.tensor([len(each) for each in ids])
+    padded = torch.nn.utils.rnn.pad_sequence(ids, batch_first=True, padding_value=1)
+    mask = torch.nn.utils.rnn.pad_sequence([each["mask"] for each in batch], batch_first=True)
+    rows = torch.nn.utils.rnn.pad_sequence([each["row"] for each in batch])
+    return {"ids": padded, "lengths": lengths, "mask": mask, "rows": rows, "y": torch.tensor([e["y"] for e in batch])}
+
+
+def changing(batch: Any) -> Any:
+    """Changes the samples that it is given."""
+    for each in batch:
+        each["ids"].append(7)
+        each["mask"].add_(1)
+    return padded_ids([each | {"mask": torch.cat((each["mask"], torch.ones(1)))} for each in batch])
+
+
+@pytest.mark.usefixtures("by_workers")
+@pytest.mark.parametrize("collate", [padded_ids, changing])
+@pytest.mark.parametrize("kind", [Ids, IdsApart, IdsEmpty, IdsFloat])
+def test_samples_that_workers_hand_over(kind: type[Base], collate: Callable[[Any], Any]) -> None:
+    arguments = loader_of(lambda: kind(), batch_size=4, shuffle=True, num_workers=2, collate_fn=lambda: collate)
+    check(Program(arguments, epochs=4), native=None)
+    loader: goloader.DataLoader[Any] = goloader.DataLoader(**arguments())
+    list(loader)
+    assert loader.explain().native == (kind is Ids and collate is padded_ids)
+
+
+@pytest.mark.usefixtures("by_workers")
+def test_large_samples_are_not_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "_HANDED_S", math.inf)
+    monkeypatch.setattr(kept, "LOOK_MAX", 0.05)
+    arguments = loader_of(lambda: Ids(), batch_size=4, num_workers=2, collate_fn=lambda: padded_ids)
+    check(Program(arguments, epochs=3), native=False)
+    assert "hand over" in str(goloader.DataLoader(**arguments()).explain())
 
 
 @pytest.mark.usefixtures("by_workers")

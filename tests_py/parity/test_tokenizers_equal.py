@@ -6,6 +6,7 @@ import html
 import random
 import unicodedata
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,13 @@ import torch
 from tokenizers import Tokenizer, normalizers, pre_tokenizers
 from tokenizers.models import BPE, WordLevel
 from torch.utils import data
-from transformers import BertTokenizerFast, PreTrainedTokenizerFast
+from transformers import (
+    BertTokenizerFast,
+    DataCollatorForSeq2Seq,
+    DataCollatorForTokenClassification,
+    DataCollatorWithPadding,
+    PreTrainedTokenizerFast,
+)
 from twins import Program, check, loader_of
 
 import goloader
@@ -135,6 +142,72 @@ def test_batches_are_torch_s(kind: type[Base], workers: int, bert: Any) -> None:
     loader: goloader.DataLoader[Any] = goloader.DataLoader(**arguments())
     list(loader)
     assert loader.explain().native
+
+
+class Lists(Base):
+    def __getitem__(self, i: int) -> Any:
+        encoding = self.tokenizer(self.texts[i], truncation=True, max_length=20)
+        return {"input_ids": encoding["input_ids"], "attention_mask": encoding.attention_mask, "label": self.labels[i]}
+
+
+class Batched(Base):
+    """What the tokenizer gives, with labels in it."""
+
+    def __getitem__(self, i: int) -> Any:
+        encoding = self.tokenizer(self.texts[i], truncation=True, max_length=20)
+        encoding["labels"] = [-100, *encoding["input_ids"][1:]]
+        return encoding
+
+
+class BatchedOnce(Batched):
+    """As long as the longest, which comes late."""
+
+    def __getitem__(self, i: int) -> Any:
+        return super().__getitem__(i) if i != 9 else self.tokenizer(" ".join(self.texts))
+
+
+COLLATORS: dict[str, tuple[type[Base], Callable[[Any], Any]]] = {
+    "lists": (Lists, DataCollatorWithPadding),
+    "multiples": (Lists, lambda bert: DataCollatorWithPadding(bert, pad_to_multiple_of=8)),
+    "a length": (Lists, lambda bert: DataCollatorWithPadding(bert, padding="max_length", max_length=24)),
+    "encodings": (Batched, DataCollatorForTokenClassification),
+    "encodings to sequences": (Batched, DataCollatorForSeq2Seq),
+    "another": (BatchedOnce, DataCollatorForTokenClassification),
+}
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("what", COLLATORS)
+def test_collators_of_tokens(what: str, workers: int, bert: Any) -> None:
+    kind, collator = COLLATORS[what]
+    arguments = loader_of(
+        lambda: kind(bert), batch_size=4, shuffle=True, num_workers=workers, collate_fn=lambda: collator(bert)
+    )
+    known = what not in ("a length", "another")
+    check(Program(arguments, epochs=3), native=None)
+    loader: goloader.DataLoader[Any] = goloader.DataLoader(**arguments())
+    for _ in range(2):
+        with suppress(ValueError, KeyError):  # torch's error, too
+            list(loader)
+    assert loader.explain().native == known
+
+
+def test_another_thing_by_the_name_of_a_tokenizer(bert: Any) -> None:
+    class Inner:
+        tokenizer = dict
+
+    class Sets(Base):
+        def __init__(self, tokenizer: Any) -> None:
+            super().__init__(tokenizer)
+            self.inner = Inner()
+
+        def __getitem__(self, i: int) -> Any:
+            found = self.inner.tokenizer()
+            found["a"] = len(self.tokenizer(self.texts[i])["input_ids"])
+            return found["a"]
+
+    loader: goloader.DataLoader[Any] = goloader.DataLoader(Sets(bert), batch_size=4)
+    assert not loader.explain().native and "a name of several things" in str(loader.explain())
 
 
 def normalized(tokenizer: Any) -> None:
