@@ -533,6 +533,39 @@ def test_samples_that_workers_hand_over(kind: type[Base], collate: Callable[[Any
     assert loader.explain().native == (kind is Ids and collate is padded_ids)
 
 
+class Sometimes(Base):
+    """Two samples are shorter than the others, which nothing tells of them."""
+
+    def __getitem__(self, i: int) -> Any:
+        count = 5 if (i * i) % 23 not in (12, 8) else 4
+        return torch.tensor([self.vocab.get(word, 0) for word in ["a", "bb", "ccc", "d", "ee"]][:count]), i
+
+
+class Cut(Base):
+    """Most texts are longer than what is taken of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts = ["a bb ccc d ee ff" if n != 9 else "a bb" for n in range(COUNT)]
+
+    def __getitem__(self, i: int) -> Any:
+        return torch.tensor([self.vocab.get(word, 0) for word in self.texts[i].split()][:5]), i
+
+
+@pytest.mark.parametrize("by", ["this process", "workers"])
+@pytest.mark.parametrize("kind", [Sometimes, Cut])
+def test_samples_that_are_seldom_shorter(kind: type[Base], by: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    workers = 2 if by == "workers" else 0
+    monkeypatch.setattr(kept, "ALL_S_MAX", 0.0 if workers else math.inf)
+    arguments = loader_of(lambda: kind(), batch_size=4, shuffle=True, num_workers=workers, collate_fn=lambda: padded)
+    check(Program(arguments, epochs=6), native=None)
+    loader: goloader.DataLoader[Any] = goloader.DataLoader(**arguments())
+    for _ in range(1 if kind is Cut else 3):
+        list(loader)
+    assert loader.explain().native
+    assert "int64[any]" in str(loader.explain())
+
+
 @pytest.mark.usefixtures("by_workers")
 def test_large_samples_are_not_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "_HANDED_S", math.inf)

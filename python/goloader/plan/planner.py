@@ -88,6 +88,7 @@ def unchanged(plan: Plan, loader: Any) -> bool:
         and plan.batched == loader._auto_collation
         and plan.seek_index == _seek_index(loader)
         and plan.samples.unchanged(loader.dataset)
+        and not plan.samples.outdated
         and (plan.after is None or plan.rows[-1] == _finished_row(plan.after))
     )
 

@@ -184,6 +184,11 @@ class Samples:
         return False
 
     @property
+    def outdated(self) -> bool:
+        """Whether more is known of the dataset by now than when it was lowered."""
+        return False
+
+    @property
     def makes_late(self) -> bool:
         """Whether Python makes something of samples that may fail as their batch is handed out."""
         return False
@@ -380,6 +385,10 @@ class Arrays(Samples):
     @property
     def waits(self) -> bool:
         return self._pools.waits
+
+    @property
+    def outdated(self) -> bool:
+        return self._pools.outdated
 
     def in_workers(self) -> Alike:
         """torch's workers are about to make the samples of an epoch, which are kept."""

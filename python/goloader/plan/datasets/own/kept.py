@@ -32,6 +32,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ...._beside import Notes
 from ....arrays.file_array import NUMPY_DTYPES, contiguous
 from ....state import generators
 from ...bytecode import UnreadableError
@@ -61,6 +62,7 @@ _NAMES = {
     "tile", "to_list", "to_numpy", "tril", "triu", "unfold", "unique", "var", "vstack", "where",
 }  # fmt: skip
 _WHOLES = (list, tuple, dict, set, frozenset)
+_WITH_LENGTHS = (str, bytes, list, tuple, np.ndarray, torch.Tensor)
 
 # Items of data that its code goes by, without workers and with them, and bytes of arrays in it: all are compared with
 # what they were, before each batch or before each epoch.
@@ -116,6 +118,16 @@ class _Code(Pure):
     def _is_maker(self, value: Any) -> bool:
         return tokenizers.is_tokenizer(value)
 
+    def extremes(self, length: int) -> set[int]:
+        """Where texts, lists and arrays are shortest and longest, of lists with one for each sample."""
+        found: set[int] = set()
+        for value in self._held.values():
+            if type(value) is list and len(value) == length and type(value[0]) in _WITH_LENGTHS and len(found) < 4:
+                with suppress(TypeError):
+                    lengths = [*map(len, value)]
+                    found |= {lengths.index(min(lengths)), lengths.index(max(lengths))}
+        return found
+
     def _look(self, value: Any, name: str) -> None:
         if tokenizers.is_tokenizer(value):
             self._tokenizers.append((value, tokenizers.settings_of(value)))
@@ -161,6 +173,19 @@ class _Left(Exception):
     """A sample is not like the others: the dataset's own code makes each batch that has it."""
 
 
+class _Uneven(_Left):
+    """The same, of one that is of another length."""
+
+    def __init__(self, row: int) -> None:
+        super().__init__("an array that differs in its length")
+        self.row = row
+
+
+# Of datasets, samples that differ in length from all that were looked at, as was seen later: they are looked at, too,
+# when the dataset is looked at again.
+_odd: Notes[Any, frozenset[int]] = Notes()
+
+
 class Kept(Node):
     """A dataset of such a class.
 
@@ -193,7 +218,11 @@ class Kept(Node):
         if self.length < 1:
             raise UnreadableError("has no samples")
         count = _STACKED_LOOKED_AT if self._shared == "batches" else _LOOKED_AT
-        places = sorted({n * (self.length - 1) // (count - 1) for n in range(count)})
+        self._odd = _odd.get(self.dataset) or frozenset()
+        looked_at = {n * (self.length - 1) // (count - 1) for n in range(count)} | self._odd
+        if self._shared != "batches":
+            looked_at |= self._code.extremes(self.length)
+        places = sorted(looked_at)
         ended = ending.ended([partial(operator.getitem, self.dataset, place) for place in places], LIMIT_S)
         if ended < (len(places) if workers else min(2, len(places))):
             raise UnreadableError(f"takes more than {LIMIT_S:g} s for a few of them")
@@ -296,9 +325,18 @@ class Kept(Node):
         self._made[rows] = True
 
     def _keep(self, rows: list[int], samples: list[list[Any]]) -> None:
-        for leaf, values in zip(self._leaves, zip(*samples, strict=True), strict=True):
-            leaf.keep(rows, values)
+        try:
+            for leaf, values in zip(self._leaves, zip(*samples, strict=True), strict=True):
+                leaf.keep(rows, values)
+        except _Uneven as uneven:
+            self.differs(uneven.row)
+            raise
         self._check_lengths(rows)
+
+    def differs(self, row: int) -> None:
+        """This sample is to be looked at, too: its length is another one."""
+        with suppress(TypeError):  # there are objects that nobody can refer to weakly
+            _odd[self.dataset] = self._odd | {row}
 
     def _check_lengths(self, rows: Any) -> None:
         """Raises _Left where some are not as long as each other, which those were that were looked at."""
@@ -309,6 +347,11 @@ class Kept(Node):
 
     def unchanged(self, dataset: Any, at: Indices | None) -> bool:
         return dataset is self.dataset and self._code.unchanged()
+
+    @property
+    def outdated(self) -> bool:
+        """Whether other samples are to be looked at, too."""
+        return (_odd.get(self.dataset) or self._odd) != self._odd
 
 
 def _settings(threads: int | None = None) -> tuple[Any, ...]:
@@ -531,16 +574,20 @@ class _Kept:
         try:
             stacked = torch.stack(tuple(values)).numpy()
         except (RuntimeError, TypeError):  # they differ in shape, or one requires grad
-            raise _Left("tensors that are not plain, or differ in shape") from None
-        if stacked.shape[1:] != self._shape:
-            raise _Left("tensors of their own shape")
-        self._rows[rows] = stacked
+            stacked = self._rows[:0]
+        if stacked.shape != (len(rows), *self._shape):
+            self.keep_plain(rows, self.like.plain(values))  # which says what differs
+        else:
+            self._rows[rows] = stacked
 
     def _keep_arrays(self, rows: list[int], arrays: Sequence[Any]) -> None:
         shapes, like = set(map(_SHAPE, arrays)), self._shape
         if not self.is_ragged:
-            if shapes != {like}:
-                raise _Left("an array of its own shape")
+            for row, array in zip(rows, arrays, strict=True) if shapes != {like} else ():
+                if array.shape != like and array.shape[1:] == like[1:] and array.ndim and len(like):
+                    raise _Uneven(row)
+                if array.shape != like:
+                    raise _Left("an array of its own shape")
             self._rows[rows] = arrays
             return
         if not all(shape[:1] + like[1:] == shape and shape[0] for shape in shapes):
@@ -601,6 +648,10 @@ class Pools:
         """Whether torch's workers are to make the samples of an epoch."""
         return any(node.waits(rows) for node, rows in self._reached)
 
+    @property
+    def outdated(self) -> bool:
+        return any(node.outdated for _, _, node in self._pools)
+
     def in_workers(self) -> Alike:
         """They are about to."""
         first, *_ = [node.in_workers() for _, _, node in self._pools]
@@ -615,10 +666,15 @@ class Pools:
                 within = (at >= 0) & (at < len(piece))
                 if collated:
                     piece.take(at[within], leaves[number], within)
-                else:
+                    continue
+                try:
                     piece.keep_plain(at[within].tolist(), [*itertools.compress(leaves[number], within)])
-            for node, at in self._asked(rows):
-                node.made(at)
+                except _Uneven as uneven:
+                    if (node := piece.node()) is not None:
+                        node.differs(uneven.row)
+                    raise
+            for owner, at in self._asked(rows):
+                owner.made(at)
 
     def fill(self, rows: Indices, *, whole: bool) -> bool:
         """Makes samples of these, or first all; whether there were any to make. Raises what the user's code raises."""
