@@ -27,7 +27,7 @@ from ...plan import Plan, Refusal
 from ...plan.collates.called import Called
 from ...plan.collates.collation import as_sent
 from ...plan.datasets import Arrays, Images, Scripts, fails_ahead
-from ...plan.samplers import Foreign
+from ...plan.samplers import Foreign, is_index
 from ...state import book
 from ...state.generators import PROCESS, Processes, Twins, untouched, words_of
 from ...state.iterator import ResumableIterator
@@ -235,7 +235,8 @@ class _NativeIterator(CoreIterator):
         # Not iterable, not an integer, out of range: where it ends, the dataset has the error to raise.
         takes = self._samples.takes
         with contextlib.suppress(TypeError, IndexError, OverflowError):
-            if (takes is None or {*map(type, indices)} <= takes) and not fails_ahead(self._dataset, indices):
+            known = all(map(is_index, indices)) if takes is None else {*map(type, indices)} <= takes
+            if known and not fails_ahead(self._dataset, indices):
                 for index in indices:
                     rows.append(self._samples.place(index))
                 complete = True
