@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -140,6 +140,27 @@ def test_what_is_refused_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> N
         for _ in range(3):
             iter(loader)
         assert len(looks) == 1
+
+
+class ChangesIt(data.Sampler[int]):
+    """Changes its dataset as it is asked for indices, when torch's workers have theirs."""
+
+    def __init__(self, dataset: Any) -> None:
+        self.dataset = dataset
+
+    def __iter__(self) -> Iterator[int]:
+        for n in range(COUNT):
+            self.dataset.stride = 2 + n // 5
+            yield n
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_sampler_that_changes_the_dataset(workers: int) -> None:
+    def arguments() -> dict[str, Any]:
+        dataset = Standardised()
+        return {"dataset": dataset, "sampler": ChangesIt(dataset), "batch_size": 4, "num_workers": workers}
+
+    check(Program(arguments, epochs=3))
 
 
 def set_item(dataset: Any) -> None:

@@ -614,6 +614,7 @@ class PrefetchingIterator(_NativeIterator):
         # Whether Python makes something of each batch, as torch's workers do.
         own = core.plan.collation is not None and (not core.plan.collation.plain or core.plan.after is not None)
         self._own, self._settings = own or self._samples.by_python, Settings()
+        self._made_ahead(_NO_ROW[:0])  # the sampler, which is asked next, may change the dataset
         # In one thread, as a worker: of small arrays, others would do little but wait for each other. Images are large.
         called = isinstance(core.plan.collation, Called) and core.plan.kind == "array"
         self._alone = core.plan.after is not None or called
