@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from twins import Program, check, generator, loader_of, run
 
 import goloader
 from goloader.doors.same import difference
+from goloader.plan import planner
 from goloader.plan.collates.own import compiler
 from goloader.plan.datasets.own import kept
 
@@ -111,6 +112,55 @@ def test_in_other_datasets(workers: int) -> None:
         return data.ConcatDataset([data.Subset(one, [3, 1, 3]), two, data.Subset(one, range(20))])
 
     check(Program(loader_of(joined, batch_size=4, shuffle=True, num_workers=workers)))
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("integers", [np.array, torch.tensor])
+def test_subsets_by_integers_that_are_no_ints(integers: Any, workers: int) -> None:
+    places = integers([3, 1, 4, 1, 5])
+    check(Program(loader_of(lambda: data.Subset(Padded(), places), batch_size=2, shuffle=True, num_workers=workers)))
+    check(Program(loader_of(Padded(), batch_size=2, sampler=[*places], num_workers=workers)))
+
+
+class GivesIndex(Padded):
+    def __getitem__(self, i: int) -> Any:
+        return super().__getitem__(i)["ids"], torch.tensor(i / 3)
+
+
+def test_a_subset_by_integers_of_what_reckons_with_the_index() -> None:
+    check(Program(loader_of(lambda: data.Subset(GivesIndex(), np.arange(9)), num_workers=1)), native=False)
+
+
+def test_what_is_refused_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks, made = [], planner.make
+    monkeypatch.setattr(planner, "make", lambda loader: looks.append(loader) or made(loader))  # type: ignore[func-returns-value]
+    for refused in (data.Subset(GivesIndex(), np.arange(9)), data.ConcatDataset([GivesIndex(), OneHot()])):
+        looks.clear()
+        loader: Any = goloader.DataLoader(refused, num_workers=1)
+        for _ in range(3):
+            iter(loader)
+        assert len(looks) == 1
+
+
+class ChangesIt(data.Sampler[int]):
+    """Changes its dataset as it is asked for indices, when torch's workers have theirs."""
+
+    def __init__(self, dataset: Any) -> None:
+        self.dataset = dataset
+
+    def __iter__(self) -> Iterator[int]:
+        for n in range(COUNT):
+            self.dataset.stride = 2 + n // 5
+            yield n
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_sampler_that_changes_the_dataset(workers: int) -> None:
+    def arguments() -> dict[str, Any]:
+        dataset = Standardised()
+        return {"dataset": dataset, "sampler": ChangesIt(dataset), "batch_size": 4, "num_workers": workers}
+
+    check(Program(arguments, epochs=3))
 
 
 def set_item(dataset: Any) -> None:

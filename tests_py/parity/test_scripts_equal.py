@@ -1153,6 +1153,28 @@ def test_an_index_that_is_no_int_is_what_the_code_makes_of_it(kind: Any, root: P
     check(Program(loader_of(Reckoned(root), batch_size=3, sampler=sampler, num_workers=num_workers)))
 
 
+class Labelled(Base):
+    """Of a list, an index of one item takes what its int takes; of a tensor, something else."""
+
+    def __init__(self, root: Path, flips: bool) -> None:
+        super().__init__(root)
+        self.tensor, self.flips = torch.arange(COUNT), flips
+
+    def __getitem__(self, index: int) -> Any:
+        image = Image.open(self.a[index]).convert("RGB").resize((20, 20))
+        if self.flips and random.random() < 0.5:
+            image = F.hflip(image)
+        return F.to_tensor(image), self.tensor[index]
+
+
+@pytest.mark.parametrize("num_workers", [0, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("flips", [False, True])
+@pytest.mark.parametrize("kind", [*INDICES, lambda k: torch.tensor(k, dtype=torch.uint8), bool])
+def test_an_index_that_is_no_integer(kind: Any, flips: bool, root: Path, num_workers: int) -> None:
+    sampler = [kind(k) for k in (3, 1, 4, 1, 5, 9, 2, 6)]
+    check(Program(loader_of(Labelled(root, flips), batch_size=2, sampler=sampler, num_workers=num_workers)))
+
+
 def test_a_replaced_function_is_the_users(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A function of theirs in a library's place is read as any other; what calls it within the library stays Python."""
     monkeypatch.setattr(F, "hflip", lambda image: F.vflip(image))

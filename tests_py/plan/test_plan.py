@@ -8,13 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import PIL
 import pytest
 import torch
 import torchvision.transforms as T
 from interpret import run
 from PIL import Image
-from torch.utils.data import ConcatDataset, DataLoader, IterableDataset, Subset, default_collate, default_convert
+from torch.utils.data import (
+    ConcatDataset,
+    DataLoader,
+    Dataset,
+    IterableDataset,
+    Subset,
+    default_collate,
+    default_convert,
+)
 from torch.utils.data._utils import collate
 from torchvision.datasets import MNIST, ImageFolder
 from torchvision.transforms import v2
@@ -240,6 +249,27 @@ def test_unchanged(photos: Path) -> None:
     loader.dataset.transform = T.ToTensor()  # type: ignore[attr-defined]
     assert not unchanged(plan, loader)
     assert not unchanged(plan, DataLoader(folder(photos), 2))
+
+
+class OfRows(Dataset[Any]):
+    """Its rows are of several types: pandas makes objects of their numbers."""
+
+    def __init__(self) -> None:
+        self.frame = pd.DataFrame({"a": [0.5, 1.5, 2.5], "b": [1.0, 2.0, 3.0], "name": ["x", "y", "z"]})
+
+    def __len__(self) -> int:
+        return 3
+
+    def __getitem__(self, index: int) -> Any:
+        return torch.tensor(self.frame.iloc[index][["a", "b"]].values.astype(np.float32))
+
+
+def test_rows_of_objects_are_compared_by_what_they_are() -> None:
+    loader = DataLoader(OfRows(), 2)
+    plan = planned(loader)
+    assert unchanged(plan, loader)
+    loader.dataset.frame.loc[1, "b"] = 7.0  # type: ignore[attr-defined]
+    assert not unchanged(plan, loader)
 
 
 # explain()

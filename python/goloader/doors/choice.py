@@ -46,7 +46,9 @@ _logged: Beside[DataLoader[Any], str] = Beside()
 
 # Reasons in a user's own code and data, which take long to find: they stand until an attribute of the loader or of its
 # dataset is another object, or explain() is asked. What has become Go's meanwhile stays torch's, and as right as that.
-_STANDING = frozenset(("CODE_UNREAD", "COLLATE_KEEPS", "COLLATE_OWN", "IN_LISTS", "ITERABLE", "SMALL_BATCHES"))
+_STANDING = frozenset(
+    ("CODE_UNREAD", "COLLATE_KEEPS", "COLLATE_OWN", "INDICES", "IN_LISTS", "ITERABLE", "PARTS_DIFFER", "SMALL_BATCHES")
+)
 
 _weakly = vars(type)["__weakrefoffset__"].__get__
 # So many of one dataset's: of a loader for training and one for validation, say.

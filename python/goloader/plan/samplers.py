@@ -356,7 +356,7 @@ def _many(batch: Any) -> Indices | Foreign:
             return Foreign(batch, batch)
     elif type(batch) in (list, tuple, range) and len(batch):
         kinds = set(map(type, batch))
-        if not kinds <= _INTEGERS and not all(map(_is_index, batch)):
+        if not kinds <= _INTEGERS and not all(map(is_index, batch)):
             return Foreign(batch)
         try:
             ints = np.fromiter(map(int, batch), np.int64, len(batch))
@@ -367,7 +367,7 @@ def _many(batch: Any) -> Indices | Foreign:
 
 
 def _single(index: Any) -> Indices | Foreign:
-    if _is_index(index):
+    if is_index(index):
         try:
             ints = np.array(int(index), np.int64)
             return ints if type(index) is int else Foreign(index, ints)
@@ -376,5 +376,6 @@ def _single(index: Any) -> Indices | Foreign:
     return Foreign(index)
 
 
-def _is_index(value: Any) -> bool:
+def is_index(value: Any) -> bool:
+    """Whether it means what the int means, to datasets that reckon with no index."""
     return type(value) in _INTEGERS or (is_a(value, torch.Tensor) and value.ndim == 0 and value.dtype == torch.int64)

@@ -27,7 +27,7 @@ from ...plan import Plan, Refusal
 from ...plan.collates.called import Called
 from ...plan.collates.collation import as_sent
 from ...plan.datasets import Arrays, Images, Scripts, fails_ahead
-from ...plan.samplers import Foreign
+from ...plan.samplers import Foreign, is_index
 from ...state import book
 from ...state.generators import PROCESS, Processes, Twins, untouched, words_of
 from ...state.iterator import ResumableIterator
@@ -235,7 +235,8 @@ class _NativeIterator(CoreIterator):
         # Not iterable, not an integer, out of range: where it ends, the dataset has the error to raise.
         takes = self._samples.takes
         with contextlib.suppress(TypeError, IndexError, OverflowError):
-            if (takes is None or {*map(type, indices)} <= takes) and not fails_ahead(self._dataset, indices):
+            known = all(map(is_index, indices)) if takes is None else {*map(type, indices)} <= takes
+            if known and not fails_ahead(self._dataset, indices):
                 for index in indices:
                     rows.append(self._samples.place(index))
                 complete = True
@@ -613,6 +614,7 @@ class PrefetchingIterator(_NativeIterator):
         # Whether Python makes something of each batch, as torch's workers do.
         own = core.plan.collation is not None and (not core.plan.collation.plain or core.plan.after is not None)
         self._own, self._settings = own or self._samples.by_python, Settings()
+        self._made_ahead(_NO_ROW[:0])  # the sampler, which is asked next, may change the dataset
         # In one thread, as a worker: of small arrays, others would do little but wait for each other. Images are large.
         called = isinstance(core.plan.collation, Called) and core.plan.kind == "array"
         self._alone = core.plan.after is not None or called

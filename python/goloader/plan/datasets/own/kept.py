@@ -46,7 +46,7 @@ from ..tree import Column, Indices, Node
 from . import tokenizers
 from .bases import PYTHON, why_not_collated
 from .code import getitem_of, length_of
-from .pure import Pure
+from .pure import Pure, looks_up_index
 from .sources import FIXED, is_table
 
 # Further names of what looks at arrays, tensors, tables and paths, and gives others; no sums over many threads.
@@ -192,7 +192,7 @@ class Kept(Node):
     Raises RefusalError where this is no way either.
     """
 
-    negatives, any_integer, open_ended, gives_index, tried = False, False, True, True, True
+    negatives, open_ended, gives_index, tried = False, True, True, True
 
     def __init__(
         self, dataset: Any, why: Refusal, *, rows: Lists, workers: int, size: int | None, shared: Shared
@@ -207,7 +207,7 @@ class Kept(Node):
         self.dataset, self._shared = dataset, shared
         try:
             self._code = _Code(dataset, _ITEMS_MAX_OF_EPOCHS if workers else _ITEMS_MAX)
-            self.length = length_of(dataset)
+            self.length, self.any_integer = length_of(dataset), looks_up_index(dataset)
             self._look(rows, workers, size or 1)
         except UnreadableError as error:
             told = f"{why.why}; nor are its samples kept, as it {error}"

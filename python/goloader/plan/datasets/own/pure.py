@@ -31,10 +31,22 @@ import numpy as np
 import torch
 
 from ...bytecode import UnreadableError
-from ...trust.harmless import BUILTINS, FUNCTIONS, LIBRARIES, MAKERS, NAMES, PLAIN, REACHING, SAME, Changes, codes_of
+from ...trust.harmless import (
+    BUILTINS,
+    FUNCTIONS,
+    LIBRARIES,
+    MAKERS,
+    NAMES,
+    PLAIN,
+    REACHING,
+    SAME,
+    Changes,
+    codes_of,
+    steps_of,
+)
 from ...trust.look import derives, has, in_class, is_a, members, own, parents
 from ...trust.originals import module_of
-from .code import function_in, is_of_library, is_plain, state_of, variable
+from .code import function_in, getitem_of, is_of_library, is_plain, state_of, variable
 from .sources import FLOATS, INTS, TEXTS, Sources
 
 # Methods of texts and of regular expressions, which change nothing.
@@ -328,4 +340,22 @@ def _only_looked_into(code: CodeType) -> bool:
                 continue
             if names[-1] != name or name in names[:-1] or follow.opname not in ("LOAD_ATTR", "LOAD_METHOD"):
                 return False
+    return True
+
+
+def looks_up_index(dataset: Any) -> bool:
+    """Whether all that `__getitem__` does with the index is to take items of lists and arrays, for which any integer
+    will do."""
+    code = getitem_of(dataset).__code__
+    steps, data = steps_of(code), (list, tuple, np.ndarray, torch.Tensor)
+    if code.co_argcount != 2 or code.co_varnames[1] in code.co_cellvars:
+        return False
+    for at, (_, name) in enumerate(steps):
+        if name != code.co_varnames[1]:
+            continue
+        (loads, whose), (_, attribute), _, (takes, _) = steps[at - 2 : at + 2]
+        if not loads.startswith("LOAD_") or whose != _receiver(code) or takes != "BINARY_SUBSCR":
+            return False
+        if type(own(dataset).get(attribute)) not in data:
+            return False
     return True

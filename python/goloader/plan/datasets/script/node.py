@@ -33,6 +33,7 @@ from ..own import vectors
 from ..own.code import ERRORS, length_of
 from ..own.columns import Columns, TensorItem
 from ..own.opened import check_alike
+from ..own.pure import looks_up_index
 from ..own.sources import PATHS, Sources
 from ..samples import Samples, hold_all, versions_of
 from ..tree import Column, Indices, Node, alike, name_of
@@ -117,7 +118,7 @@ class Scripted(Node):
         self._were = self._sizes()
         self.reckons = compiler.reckons
         self.gives_index = any(each.is_index for each in compiler.given)
-        self.any_integer = not (self.reckons or self.gives_index)
+        self.any_integer = looks_up_index(self.dataset) or not (self.reckons or self.gives_index)
         own.settle()
         drawn = " with what it draws" if self.part.generators else ""
         self.note = f"its code is read from its bytecode, and runs in Go{drawn}"
