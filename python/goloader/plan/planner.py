@@ -59,7 +59,7 @@ def _made(loader: Any) -> Plan:
     shared = collation.plain and _gives_workers_batches(loader)
     samples = granted(datasets.lower(loader.dataset, lists=lists, rows=rows, workers=workers, size=size, shared=shared))
     after = collation.after
-    if isinstance(samples, datasets.Scripts) and (after is None or _finishes_scripts(loader)):
+    if isinstance(samples, datasets.Scripts):
         return _make_scripts(loader, samples, collation)
     if isinstance(samples, datasets.Arrays) and (after is None or isinstance(collation, TokenCollate)):
         return _make_tensors(loader, samples, collation)
@@ -357,6 +357,8 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
     if isinstance(collation, Called):
         samples.check_apart(collation.why, sent=loader.num_workers > 0, changes=collation.changes)
         put = collation.put(samples.samples, sent=loader.num_workers > 0)
+    if collation.after is not None and loader.num_workers > 0 and loader.rng is None:
+        samples.follow()
     return Plan(
         kind="script",
         length=samples.length,
@@ -386,14 +388,6 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
     )
 
 
-def _finishes_scripts(loader: Any) -> bool:
-    """Whether a collate_fn may go on with Go's batches of a script.
-
-    In workers the core would have to be told of all generators where they stand behind what the function has drawn.
-    """
-    return loader.num_workers == 0 or loader.rng is not None
-
-
 def _gives_workers_batches(loader: Any) -> bool:
     """Whether it is known of each batch of torch's workers which samples it has, for an epoch that they make alone."""
     return bool(
@@ -408,9 +402,8 @@ def _gives_workers_batches(loader: Any) -> bool:
 
 def _going_on(loader: Any, why: Refusal) -> Collation | Called:
     """Who calls a collate_fn that is not compiled for samples of a script, for that `why`. Raises RefusalError."""
-    if _finishes_scripts(loader):
-        with suppress(RefusalError):
-            return choice.finishing(loader, why)
+    with suppress(RefusalError):
+        return choice.finishing(loader, why)
     return choice.calling(loader, why)
 
 

@@ -620,9 +620,11 @@ class PrefetchingIterator(_NativeIterator):
         self._seeded = {} if seeded is None else dict(enumerate(seeded.states))
         self._finisher: Finisher | None = None
         if core.plan.after is not None:
+            scripted = 0 if core.plan.script is None else len(self._generators) + len(self._objects)
             self._finisher = Finisher(
-                core.plan.after, int(self._base_seed), self._num_workers, self._dataset, draws=self._core_draws
-            )
+                core.plan.after, int(self._base_seed), self._num_workers, self._dataset, draws=self._core_draws,
+                scripted=scripted,
+            )  # fmt: skip
         self._stream_seeds = None if seeded is None else seeded.seeds
         # As torch's workers have them, which are forked now.
         self._own_states = Processes((), objects=self._objects)
@@ -665,8 +667,9 @@ class PrefetchingIterator(_NativeIterator):
 
     @property
     def _keeps_states(self) -> bool:
-        """Whether streams are told by their states: of a script that seeds, words that were drawn do not say enough."""
-        return self._plan.script is not None and self._plan.script.seeds
+        """Whether streams are told by their states: where code puts generators into some, words do not say enough."""
+        script = self._plan.script
+        return script is not None and (script.seeds or script.followed)
 
     @property
     def _positions(self) -> int:
@@ -677,11 +680,16 @@ class PrefetchingIterator(_NativeIterator):
     def _made_by_code(self, task: _Task, states: Processes) -> tuple[Any, Exception | None]:
         if not self._samples.unchanged(self._dataset):  # a worker of torch's would ask the one that it was begun with
             return None, self._outdated()
-        if self._finisher is not None:  # samples draw from generators of their own: these are the collate_fn's
+        worker = self._received % self._num_workers
+        inside: AbstractContextManager[None] = contextlib.nullcontext()
+        if self._finisher is not None and not self._finisher.scripted:
+            # Samples draw from generators of their own: these are the collate_fn's.
             assert self._run is not None  # it asks
-            with self._finisher.working(self._run, self._received % self._num_workers):
+            with self._finisher.working(self._run, worker):
                 return super()._made_by_code(task, states)
-        with untouched(objects=self._objects):
+        if self._finisher is not None:
+            inside = self._finisher.as_worker(worker)
+        with untouched(objects=self._objects), inside:
             states.put()
             return super()._made_by_code(task, states)
 
@@ -710,8 +718,10 @@ class PrefetchingIterator(_NativeIterator):
         self._received = 0
         if resumed is not None:
             streams = resumed.streams if self._ledger.streams is not None else None
-            if streams is None or len(streams) != self._positions:
+            if streams is None:
                 streams = np.zeros(self._positions, np.int64)
+            elif len(streams) != self._positions:
+                raise StateError("the state is of an epoch whose samples, or whose collate_fn, draw otherwise")
             self._received = 0 if resumed.order is None else int(resumed.order["batches"])
             self._run.resume(self._received, streams)
         if self._finisher is not None:
@@ -765,6 +775,8 @@ class PrefetchingIterator(_NativeIterator):
         self._run = run = self._start()
         streams = self._ledger.streams
         run.resume(self._received, np.zeros(self._positions, np.int64) if streams is None else streams)
+        if self._finisher is not None:
+            self._finisher.start(run, self._finisher.states)
         # A read that has not come back may still write into the memory that was lent.
         again = [
             task._replace(lent=None if task.lent is None else self._pinned(len(task.rows))) for task in self._tasks
@@ -824,7 +836,8 @@ class PrefetchingIterator(_NativeIterator):
     def _mark(self, mark: Mark) -> None:
         """Writes down how far this epoch is for its user."""
         self._ledger.mark = mark
-        if self._ledger.streams is not None and self._run is not None and self._finisher is None:
+        in_core = self._finisher is None or self._finisher.scripted
+        if self._ledger.streams is not None and self._run is not None and in_core:
             self._run.position(self._ledger.streams)
 
     def _made(self, run: Run, tensors: list[Any], task: _Task) -> Any:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 
 @dataclass(frozen=True, eq=False)
 class Beside:
@@ -26,7 +28,8 @@ class Beside:
     def kind(self) -> Any:
         """What torch goes by where it puts these together, which is the same for all of them."""
         first = None if self.is_index or not len(self.values) else self[0]
-        return self.is_index, type(first), getattr(first, "dtype", None)
+        kind = int if type(first) is np.int64 else type(first)
+        return self.is_index, kind, getattr(first, "dtype", None) if kind is not int else None
 
     def __getitem__(self, at: int) -> Any:
         return self.values[at] if self.make is None else self.make(self.values[at])

@@ -95,11 +95,18 @@ class ScriptPart:
         """Whether images of a batch may differ in size: behind all else the core gives heights and widths then."""
         return bool(self.script["apart"])
 
+    @property
+    def followed(self) -> bool:
+        """Whether a collate_fn draws from workers' generators between batches."""
+        return bool(self.script["followed"])
+
+    def told(self, **more: bool) -> ScriptPart:
+        """The same, of which the core is told more."""
+        return replace(self, script=self.script | more)
+
 
 class Scripted(Node):
     """A dataset whose code is a script."""
-
-    negatives = False
 
     def __init__(self, own: ScriptCode) -> None:
         self.dataset = own.dataset
@@ -117,7 +124,10 @@ class Scripted(Node):
         self._were = self._sizes()
         self.reckons = compiler.reckons
         self.gives_index = any(each.is_index for each in compiler.given)
-        self.any_integer = not (self.reckons or self.gives_index)
+        self.any_integer = not self.reckons
+        taken: list[Any] = [*compiler.opened, *compiler.given]
+        columns = [*(each.columns for each in taken if each.columns is not None), *own.asked]
+        self.negatives = compiler.crops is None and not self.reckons and all(each.negatives for each in columns)
         own.settle()
         drawn = " with what it draws" if self.part.generators else ""
         self.note = f"its code is read from its bytecode, and runs in Go{drawn}"
@@ -641,7 +651,11 @@ class Scripts(Samples):
         self._check_memory(why, [*leaves(self.structure)], sent=sent, changes=changes)
         self.apart = True
         if not part.fields and any(size is None for _, _, size, _ in part.images):
-            self.part = replace(part, script=part.script | {"apart": True})
+            self.part = part.told(apart=True)
+
+    def follow(self) -> None:
+        """A collate_fn goes on with batches in a worker's place."""
+        self.part, self.parts = self.part.told(followed=True), tuple(each.told(followed=True) for each in self.parts)
 
     def check_listed(self, why: Refusal, fields: Sequence[int], *, sent: bool) -> None:
         """The same of fields of which a collate_fn that was compiled makes lists. Raises RefusalError."""
