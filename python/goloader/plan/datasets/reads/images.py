@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from ....adapters.python import caught_warnings
-from ...bytecode import Attribute, Call, Display, Entered, Expression, Item, UnreadableError
+from ...bytecode import Attribute, Call, Display, Entered, Expression, Item, Part, UnreadableError
 from ...trust.originals import behind, is_original
 from ..own.code import Code, OwnCode
 from . import fetched
@@ -134,18 +134,20 @@ def encoded_path(own: OwnCode, buffer: Expression) -> Expression | None:
 
 @dataclass(frozen=True)
 class Row:
-    """An item of an array or a tensor, as code has it.
+    """An item of an array, a tensor or a list of tensors, as code has it.
 
-    place  the item
-    kind   np.ndarray or torch.Tensor
-    shape  of the array's rows, or that which code gives them
-    order  which dimensions of these its own are
+    place   the item
+    kind    np.ndarray or torch.Tensor
+    shape   of the array's rows, or that which code gives them
+    order   which dimensions of these its own are
+    within  which part of the item it is
     """
 
     place: Item
     kind: type
     shape: tuple[int, ...]
     order: tuple[int, ...]
+    within: tuple[int, ...] = ()
 
     @property
     def extents(self) -> tuple[int, ...]:
@@ -195,6 +197,14 @@ def row_of(own: OwnCode, of: Expression) -> Row:
             array = own.value(place)
             if type(array) in (np.ndarray, torch.Tensor) and array.ndim > 1:
                 return Row(of, type(array), tuple(array.shape[1:]), tuple(range(array.ndim - 1)))
+            if type(array) is list and array and type(first := array[0]) is torch.Tensor:
+                return Row(of, torch.Tensor, tuple(first.shape), tuple(range(first.ndim)))
+        case Part(owner=Item(owner=place) as item, number=number):
+            listed = own.value(place)
+            first = listed[0] if type(listed) is list and listed else None
+            if type(first) in (list, tuple) and 0 <= number < len(first) and type(first[number]) is torch.Tensor:
+                shape = tuple(first[number].shape)
+                return Row(item, torch.Tensor, shape, tuple(range(len(shape))), (number,))
         case Call(function=function, arguments=(inner, order), options=()) if own.if_seen(function) is np.transpose:
             own.means(function)
             return _row_by(own, inner, "transpose", (order,), of)

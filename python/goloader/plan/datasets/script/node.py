@@ -27,14 +27,13 @@ from ...trust.calls import check_calls
 from ...trust.watch import Watch
 from ..beside import Beside
 from ..known.image_folders import open_member, open_rgb
-from ..known.pictures import Block
-from ..known.tensors import layout_of
+from ..known.pictures import Block, PixelList
 from ..own import vectors
 from ..own.code import ERRORS, length_of
 from ..own.columns import Columns, TensorItem
 from ..own.opened import check_alike
 from ..own.sources import PATHS, Sources
-from ..samples import Samples, hold_all, versions_of
+from ..samples import Samples, hold, hold_all, versions_of
 from ..tree import Column, Indices, Node, alike, name_of
 from .apart import MadeApart, check_seconds, kept, like
 from .code import ScriptCode
@@ -111,6 +110,7 @@ class Scripted(Node):
     def __init__(self, own: ScriptCode) -> None:
         self.dataset = own.dataset
         self.own, compiler = own, _compiled(own)
+        self._in_memory: Block | PixelList | None = None
         try:
             self._make(compiler)
         except UnreadableError as error:
@@ -160,8 +160,8 @@ class Scripted(Node):
         pixels = None
         for opened in compiler.opened:
             if opened.columns is None:
-                data = own.value(opened.path)
-                pixels = Block(name_of(own.dataset), data, type(data), opened.axes, opened.shape).pixels
+                self._in_memory = self._images(opened)
+                pixels = self._in_memory.pixels
             key = opened.path
             if key not in lists:
                 lists[key] = len(counts)
@@ -171,7 +171,7 @@ class Scripted(Node):
             of_files.append(lists[key])
             if opened.columns is None and opened.row.json == ["index"]:
                 lengths.append(counts[lists[key]])
-        ways = {(each.axes, each.shape) for each in compiler.opened}
+        ways = {(each.axes, each.shape, each.within) for each in compiler.opened}
         if pixels is not None and (paths or len(lists) > 1 or len(ways) > 1):
             raise UnreadableError("takes images of several places")
         if len(set(lengths)) > 1:
@@ -240,6 +240,7 @@ class Scripted(Node):
             return (
                 (stands or self.own.goes_the_same_way(at))
                 and (compiler.crops is None or compiler.crops.stands(at, None))
+                and self._same_images(at)
                 and all(alike(self.own.value(of), was) for of, was in compiler.copies)
                 and all(len(self.own.value(of)) == length for of, length in compiler.lengths)
                 and all(made_of.stands() or each.work_out(range(each.length)) for each, made_of in self._asides)
@@ -250,10 +251,27 @@ class Scripted(Node):
             return False
 
     def _sizes(self) -> list[Any]:
-        """Of what paths and values do not say: arrays, the dataset where nothing else does, and settings."""
-        arrays = [layout_of(self.own.value(each.path)) for each in self._kept.opened if each.columns is None]
+        """Of what paths and values do not say: the dataset where nothing else does, and settings."""
         lengths = [] if self._measured else [length_of(self.dataset)]
-        return arrays + lengths + [each() for each in self._kept.settings]
+        return lengths + [each() for each in self._kept.settings]
+
+    def _images(self, opened: Opened) -> Block | PixelList:
+        """The images of an array, or of a list. Raises RefusalError."""
+        name, data = name_of(self.dataset), self.own.value(opened.path)
+        if type(data) is not list:
+            return Block(name, data, type(data), opened.axes, opened.shape)
+        images = PixelList(name, data, opened.within)
+        if opened.axes != "nyx" or opened.shape != images.pixels.size:
+            raise UnreadableError(f"makes images of {opened.path} otherwise", opened.path)
+        return images
+
+    def _same_images(self, at: Indices | None) -> bool:
+        """Whether images in memory are those that they were."""
+        opened = self._kept.opened[0] if self._in_memory is not None else None
+        if opened is None or self._in_memory is None:
+            return True
+        rows = at if opened.row.json == ["index"] else None
+        return self._in_memory.unchanged(self.own.value(opened.path), rows)
 
     def _same(self, at: Indices | None, stands: bool) -> bool:
         """Whether paths and values are those that they were; `stands`: what those of the index are made of is."""
@@ -509,6 +527,8 @@ class Scripts(Samples):
 
     def hold(self) -> None:
         hold_all(self.part.fields)
+        for each in self.pixels:
+            hold(each.array)
 
     @property
     def made_apart(self) -> dict[int, MadeApart]:
