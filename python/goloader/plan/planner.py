@@ -326,9 +326,10 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
         raise RefusalError("collate", collation.name, "it is given samples of several datasets' code", "COLLATE_OWN")
     if part.arrays and not collation.plain:
         raise RefusalError("collate", collation.name, "samples have images that are arrays of numpy's", "COLLATE_OWN")
-    if loader.rng is not None and (part.objects or part.seeds):
+    rng = getattr(loader, "rng", None)
+    if rng is not None and (part.objects or part.seeds):
         why = "its code seeds generators, or draws from those of its own objects, which no sample seeds"
-        raise RefusalError("loader", f"rng={loader.rng!r}", why, "RNG_SAMPLE")
+        raise RefusalError("loader", f"rng={rng!r}", why, "RNG_SAMPLE")
     if part.seeds and loader.num_workers == 0:
         why = "it seeds generators, which the program draws from as well"
         raise SourceRefusal(type(loader.dataset).__qualname__, why, "CODE_UNREAD")
@@ -357,7 +358,7 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
     if isinstance(collation, Called):
         samples.check_apart(collation.why, sent=loader.num_workers > 0, changes=collation.changes)
         put = collation.put(samples.samples, sent=loader.num_workers > 0)
-    if collation.after is not None and loader.num_workers > 0 and loader.rng is None:
+    if collation.after is not None and loader.num_workers > 0 and rng is None:
         samples.follow()
     return Plan(
         kind="script",

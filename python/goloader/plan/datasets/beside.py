@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,12 +18,14 @@ class Beside:
     batch   what torch takes those of a batch from: a list or a tuple, which texts stay in
     make    what the dataset makes of one first; None if it is given as it is
     is_index  they are what the dataset was given for them
+    labels  the same as int64, where that is what torch makes of those of a batch
     """
 
     values: Sequence[Any]
     batch: type = tuple
     make: Callable[[Any], Any] | None = None
     is_index: bool = False
+    labels: NDArray[np.int64] | None = None
 
     @property
     def kind(self) -> Any:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch.utils.data import default_convert
 
 from ...bytecode import Call, Display, Expression, Index, Item, Mapping, UnreadableError
@@ -26,6 +27,7 @@ from ...structure import filled, leaves, renumbered
 from ...trust.calls import check_calls
 from ...trust.watch import Watch
 from ..beside import Beside
+from ..computed.made import Made
 from ..known.image_folders import open_member, open_rgb
 from ..known.pictures import Block, PixelList
 from ..own import vectors
@@ -411,11 +413,25 @@ def _beside(given: Given, row: int | None, length: int) -> Beside | None:
     if given.columns is not None:
         values = _checked(given, range(given.columns.length))
     made = given.made
+    labels = _labels(given, values)
     if made is None:
-        return Beside(values, given.batch)
+        return Beside(values, given.batch, labels=labels)
     if isinstance(made, MadeApart):
         values = [tuple(map(kept, each)) for each in values]
-    return Beside(values, given.batch, lambda numbers: made.make(iter(numbers)))
+    return Beside(values, given.batch, lambda numbers: made.make(iter(numbers)), labels=labels)
+
+
+# What torch puts together to an int64 tensor.
+_LABELS = {int, np.int64, TensorItem}
+
+
+def _labels(given: Given, values: Sequence[Any]) -> NDArray[np.int64] | None:
+    """Values that torch puts together as it does labels of type int; None for others."""
+    if isinstance(given.made, Made) and given.made.label:
+        values = [value for (value,) in values]
+    elif given.made is not None or vectors.are_rows(values):
+        return None
+    return np.array(values, np.int64) if set(map(type, values)) <= _LABELS else None
 
 
 def _sample(given: Expression, numbers: Iterator[int]) -> Any:
@@ -517,6 +533,13 @@ class Scripts(Samples):
         self._parts: dict[int, Callable[[int], Any]] = {}
         if any(each.reckons for each in (own, *others)):
             self.takes = {int, np.int64}
+        # Labels of all samples, by the number of what is given.
+        self._labels: dict[int, NDArray[np.int64]] = {}
+        for number, row in enumerate(own.rows):
+            besides = [part.given[number][1] for part in self.parts]
+            labels = [each.labels for each in besides if each is not None and each.labels is not None]
+            if len(labels) == len(besides) and (row is None or not others):
+                self._labels[number] = np.concatenate(labels)
         self.index = column.index
         self.tried = True
         # Of which samples it was tried what is made of them as they are handed out.
@@ -595,7 +618,7 @@ class Scripts(Samples):
 
     @property
     def by_python(self) -> bool:
-        return any(beside is not None for _, beside in self.part.given)
+        return any(beside is not None and n not in self._labels for n, (_, beside) in enumerate(self.part.given))
 
     def put_together(
         self, columns: list[Any], rows: Indices, indices: Callable[[], Sequence[Any]], ahead: dict[int, list[Any]]
@@ -634,6 +657,9 @@ class Scripts(Samples):
             elif beside.is_index:
                 values: Iterator[Any] = map(self.given, indices())
                 made.append(list(values) if self.apart else default_collate(beside.batch(values)))
+            elif n in self._labels and not self.apart:
+                chosen = rows if column is None else numbers[column].numpy()
+                made.append(torch.from_numpy(self._labels[n].take(chosen)))
             else:
                 at = rows.tolist() if column is None else numbers[column].tolist()
                 if n in self._parts:
