@@ -7,7 +7,6 @@ import (
 	"unsafe"
 
 	"github.com/goloader/goloader/core/draw"
-	"github.com/goloader/goloader/core/plan"
 	"github.com/goloader/goloader/core/recipe"
 	"github.com/goloader/goloader/core/rng"
 	"github.com/goloader/goloader/core/stats"
@@ -233,7 +232,7 @@ func (r *Run) drawable(b *batch) int {
 			}
 			kind := AskPixels
 			switch {
-			case s.plain != "" || s.reader != plan.ImageOpen: // pixels do not tell what its mode was, or what its reader makes of it
+			case !s.byPixels():
 				kind = AskBatch
 			case s.odd:
 				kind = AskSample

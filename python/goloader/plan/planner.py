@@ -372,7 +372,7 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
             samples,
             collation,
             [
-                source_row(_source_name(loader, samples), 0.0, samples.notes),
+                source_row(_source_name(loader, samples), samples.foreign, samples.notes),
                 *([] if part.files is None else seek_rows(_seek_index(loader))),
                 *(Row("transform", name, "Go") for name in part.names),
             ],

@@ -637,7 +637,7 @@ class PrefetchingIterator(_NativeIterator):
         self._tasks: deque[_Task] = deque()
         # The first task is not the one that was submitted.
         self._behind = False
-        self._ahead = Ahead(self._samples, self._num_workers) if isinstance(self._samples, Images) else None
+        self._ahead = None if isinstance(self._samples, Arrays) else Ahead(self._samples, self._num_workers)
         self._received = 0
         self._reset(loader, first_iter=True)
 

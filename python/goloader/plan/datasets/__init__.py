@@ -75,12 +75,13 @@ def lower(
         if any(column.spec is ScriptPart for column in root.columns):
             if len(root.columns) > 1:
                 return Refusal("source", name_of(dataset), "it has images beside other fields", "FIELDS")
-            return Scripts(root, made)
-        if not any(images):
+            samples: Scripts | Images = Scripts(root, made)
+        elif not any(images):
             return Arrays(root, made)
-        if images != [True]:
+        elif images != [True]:
             return Refusal("source", name_of(dataset), "it has images beside other fields", "FIELDS")
-        samples = Images(root, made)
+        else:
+            samples = Images(root, made)
     except RefusalError as refused:
         return refused.refusal
     if samples.foreign > FOREIGN_SHARE_MAX:

@@ -509,6 +509,7 @@ class Scripts(Samples):
     """Samples that the core makes by a script.
 
     part   what it makes them of
+    foreign  share of the files that only Pillow reads
     apart  a collate_fn gets samples: of what Python puts together there are the values of each
     """
 
@@ -527,6 +528,7 @@ class Scripts(Samples):
         of = {id(leaf.part): leaf for leaf in leaves if isinstance(leaf, Scripted)}
         own, *others = (of[id(part)] for part in self.parts)
         self.part = joined(own, others) if others else own.part
+        self.foreign = 0.0 if self.part.files is None else self.part.files.foreign_share
         self._begins = np.cumsum([0, *map(len, self.parts)])[:-1]
         self._number_columns, self._own, self._pictures = own.rows, own.own, own.pictures
         # By the number of what is given, what gives it, by the row, where a collate_fn may change the dataset by it.
