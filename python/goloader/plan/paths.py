@@ -310,14 +310,15 @@ class Files(Sequence[tuple[str, int]]):
 
     def native_share(self, index: NDArray[np.int64] | None = None) -> float:
         """Share of samples whose file has a decoder in the core, by its extension; `index` is the samples' files."""
-        return self._share(_native_extensions(), index) if len(self) else 1.0
+        return self._share(_native_extensions(), index, none=1.0)
 
     @property
     def foreign_share(self) -> float:
         """Share of files of which their extension says that only Pillow reads them."""
-        return self._share([each for each in _PILLOWS_EXTENSIONS if each not in _native_extensions()], None)
+        return self._share([each for each in _PILLOWS_EXTENSIONS if each not in _native_extensions()], none=0.0)
 
-    def _share(self, extensions: Sequence[bytes], index: NDArray[np.int64] | None) -> float:
+    def _share(self, extensions: Sequence[bytes], index: NDArray[np.int64] | None = None, *, none: float) -> float:
+        """Share of samples whose file has one of these; `none` of no samples."""
         found = np.zeros(len(self), np.bool_)
         all_ends = self.offsets[1:]
         if self.remote and self.spans is None:  # each ends in front of its version
@@ -334,7 +335,7 @@ class Files(Sequence[tuple[str, int]]):
                 found[begin : begin + len(ends)] |= words >> np.uint64(64 - 8 * len(extension)) == wanted
         if index is not None:
             found = found[index[index >= 0]]
-        return float(found.mean()) if found.size else 0.0
+        return float(found.mean()) if found.size else none
 
 
 def _native_extensions() -> list[bytes]:

@@ -271,26 +271,21 @@ def _make_images(loader: Any, samples: Images, collation: Collation | OwnCollate
             raise RefusalError(
                 "transform", "ConcatDataset", "its datasets make images of different dtypes or channels", "PARTS_DIFFER"
             )
-    if samples.takes is not None and loader.num_workers > 0 and not samplers.gives_ints(loader):
-        why = "a tensor as its index makes another sample, for which only Python can draw in a worker's place"
-        raise SourceRefusal(type(loader.dataset).__qualname__, why, "INDICES")
     batched = bool(loader._auto_collation)
-    what, why = ("", "") if batched else _why_not_alone(samples, whole + targets)
+    what, why = ("", "") if batched else _why_not_alone(whole, targets)
     if why:
         raise RefusalError("collate", what, why, "BATCH_SIZE_NONE")
     put: Callable[[Sequence[Any]], Any] = collator(samples.structure)
-    found = rules_of(whole, in_files=not samples.in_memory)
+    found = rules_of(whole, in_files=True)
     if collation.own:
         try:
             put = _put_images(samples, collation, targets)
         except RefusalError as refused:
             collation = choice.finishing(loader, refused.refusal)
     return Plan(
-        kind=_KINDS[samples.in_memory, bool(targets)],
+        kind="pairs" if targets else "folder",
         length=samples.length,
         parts=tuple((len(part), part.lowered) for part in samples.parts),
-        pixels=samples.pixels,
-        labels=samples.labels,
         rules=found,
         rows=_rows(
             loader,
@@ -299,7 +294,7 @@ def _make_images(loader: Any, samples: Images, collation: Collation | OwnCollate
             [
                 source_row(_source_name(loader, samples), samples.foreign, samples.notes),
                 *_cache_rows(samples.files),
-                *([] if samples.in_memory else seek_rows(_seek_index(loader))),
+                *seek_rows(_seek_index(loader)),
                 *transform_rows(whole),
             ],
         ),
@@ -408,9 +403,9 @@ def _going_on(loader: Any, why: Refusal) -> Collation | Called:
     return choice.calling(loader, why)
 
 
-def _why_not_alone(samples: Images, lowered: Sequence[Lowered]) -> tuple[str, str]:
+def _why_not_alone(lowered: Sequence[Lowered], targets: Sequence[Lowered]) -> tuple[str, str]:
     """What keeps the core from giving samples one by one, and why; ("", "") for nothing."""
-    if not samples.pairs:
+    if targets:
         return "batch_size=None", "samples are not pairs of an image and an int"
     for each in lowered:
         if each.tensor != "Tensor":
@@ -428,7 +423,7 @@ def _put_images(
     import torch
 
     whole = [part.lowered for part in samples.parts]
-    if not samples.pairs or targets or common_size(whole) is None or any(each.tensor != "Tensor" for each in whole):
+    if targets or common_size(whole) is None or any(each.tensor != "Tensor" for each in whole):
         raise RefusalError(
             "collate", collation.name, "samples are more than an image of one size and an int", "COLLATE_OWN"
         )
@@ -436,12 +431,6 @@ def _put_images(
     if not all(lowered.contiguous for lowered in whole):
         image = image.as_strided(image.shape, (1, image.numel(), image.numel()))
     return collation.lay((), samples.structure, (image, 0))[1]
-
-
-# By whether a dataset's images are in memory, and whether each sample has two.
-_KINDS: dict[tuple[bool, bool], Literal["folder", "pairs", "pixels", "pixel_views"]] = {
-    (False, False): "folder", (False, True): "pairs", (True, False): "pixels", (True, True): "pixel_views",
-}  # fmt: skip
 
 
 def _seek_index(loader: Any) -> SeekIndex | None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch.utils.data import _utils
 
 from ... import _native, _told
-from ..._core import Core, LateError, Rejected, Run, Skipped
+from ..._core import Core, Rejected, Run, Skipped
 from ..._errors import BadSamplesError, StackError, StateError, UnmadeError
 from ...adapters.torch import ExceptionWrapper, exp
 from ...on_error import LEFT_OUT, Failure, counts, limited
@@ -369,7 +369,7 @@ class _NativeIterator(CoreIterator):
     def _found(self, task: _Task) -> _Lost | None:
         """The first error that the dataset raises for a sample of a batch, each asked for alone."""
         for position in range(len(task.given)):
-            error = _Helper(self, task, None).error_of(position, drawn=True)
+            error = _Helper(self, task, None).error_of(position)
             if error is not None:
                 return _Lost(error, position)
         return None
@@ -637,7 +637,8 @@ class PrefetchingIterator(_NativeIterator):
         self._tasks: deque[_Task] = deque()
         # The first task is not the one that was submitted.
         self._behind = False
-        self._ahead = None if isinstance(self._samples, Arrays) else Ahead(self._samples, self._num_workers)
+        samples = self._samples
+        self._ahead = Ahead(samples, self._num_workers) if isinstance(samples, Images | Scripts) else None
         self._received = 0
         self._reset(loader, first_iter=True)
 
@@ -910,20 +911,12 @@ class _Helper:
     def pixels(self, row: int) -> Pixels:
         samples = self._iterator._samples
         assert isinstance(samples, Images | Scripts)
-        try:
-            with limited(self._iterator._sample_timeout):
-                made = self._iterator._decoded(row, self._deadline)
-                if made is None:
-                    with self._iterator._directory:
-                        made = pixels(samples, row)
-                return made
-        except Exception as error:
-            if isinstance(samples, Scripts) or isinstance(error, LateError) or not samples.is_own(row):
-                raise
-            sample = samples.sample(row)
-            # What opens no image draws nothing, if it is the first that a sample opens.
-            drawn = samples.parts[0].views > 1
-            raise self.error_of(self._task.rows.tolist().index(sample), drawn) or error from None
+        with limited(self._iterator._sample_timeout):
+            made = self._iterator._decoded(row, self._deadline)
+            if made is None:
+                with self._iterator._directory:
+                    made = pixels(samples, row)
+            return made
 
     @property
     def skips(self) -> _Helper | None:
@@ -936,7 +929,7 @@ class _Helper:
         return self._iterator._made_by_code(self._task, states)
 
     def refused(self, position: int, row: int, reason: str) -> Exception:
-        error = self.error_of(position, drawn=True)
+        error = self.error_of(position)
         if error is not None:
             return error
         try:
@@ -947,13 +940,13 @@ class _Helper:
         except Exception as raised:  # with a traceback, which a worker's error shows
             return raised
 
-    def error_of(self, position: int, drawn: bool) -> Exception | None:
+    def error_of(self, position: int) -> Exception | None:
         """The error that the dataset raises for a sample of the batch; None if it raises none.
 
-        drawn  it may have drawn by then, which is not to be seen: the core has drawn for it
+        It may have drawn by then, which is not to be seen: the core has drawn for it.
         """
         asked = self._iterator
-        guard = untouched(asked._generators, objects=asked._objects) if drawn else contextlib.nullcontext()
+        guard = untouched(asked._generators, objects=asked._objects)
         try:
             with asked._directory, guard, limited(asked._sample_timeout):
                 asked._dataset[self._task.at(position)]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch.utils.data import default_convert
 
 from ...bytecode import Call, Display, Expression, Index, Item, Mapping, UnreadableError
-from ...collates.collation import as_in_worker
+from ...collates.collation import as_in_worker, collates_plainly
 from ...paths import Files, Member, Object
 from ...refusal import Refusal, RefusalError, SourceRefusal, granted
 from ...rows import Field, Pixels
@@ -32,8 +32,7 @@ from ..known.image_folders import open_member, open_rgb
 from ..known.pictures import Block, PixelList
 from ..own import vectors
 from ..own.code import ERRORS, length_of
-from ..own.columns import Columns, TensorItem
-from ..own.opened import check_alike
+from ..own.columns import VALUES, Columns, TensorItem
 from ..own.sources import PATHS, Sources
 from ..samples import Samples, hold, hold_all, versions_of
 from ..tree import Column, Indices, Node, alike, name_of
@@ -399,8 +398,23 @@ def _checked(given: Given, rows: Any) -> Sequence[Any]:
     if vectors.are_rows(values):
         vectors.check_collated(values)
     elif given.made is None and not vectors.are_ragged(values):
-        check_alike(given.values[0], values)
+        _check_alike(given.values[0], values)
     return values
+
+
+def _check_alike(expression: Expression, values: Sequence[Any]) -> None:
+    """Raises UnreadableError unless torch puts any of these values together without an error."""
+    kinds = set(map(type, values))
+    for kind in kinds - {*VALUES}:
+        raise UnreadableError(f"gives a {kind.__qualname__}", expression)
+    if len(kinds) > 1:
+        raise UnreadableError(
+            f"gives values of types {', '.join(sorted(kind.__name__ for kind in kinds))} in one place", expression
+        )
+    if int in kinds and not -(2**63) <= min(values) <= max(values) < 2**63:
+        raise UnreadableError("gives numbers that do not fit an int64", expression)
+    if np.int64 in kinds and not collates_plainly(np.int64()):
+        raise UnreadableError("gives numbers of numpy, for which default_collate_fn_map was changed", expression)
 
 
 def _beside(given: Given, row: int | None, length: int) -> Beside | None:

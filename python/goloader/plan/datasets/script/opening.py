@@ -13,10 +13,9 @@ import numpy as np
 import torch
 
 from ...bytecode import Call, Entered, Expression, UnreadableError, parts_of
-from ..known.masks import mode_of
 from ..own.columns import Columns
 from ..reads.databases import Transaction
-from ..reads.images import Row, array_of, content_path, encoded_path
+from ..reads.images import Row, array_of, content_path, encoded_path, mode_of
 from ..reads.images import row_of as row_in_array
 from ..reads.readers import ArrayReader, TensorReader, as_tensor, calls_of, takes, way_of
 from .images import arrays
