@@ -659,7 +659,7 @@ func go_rng_set(h C.gl_handle, state *C.uint8_t, n C.size_t, errOut *C.gl_error)
 //export go_follow
 func go_follow(h C.gl_handle, stream C.int32_t, state *C.uint8_t, n C.size_t, each C.int32_t, errOut *C.gl_error) (status C.gl_status) {
 	defer guard(&status, errOut)
-	return withRun(h, errOut, func(run *pipeline.Run) error {
+	return leaving(h, errOut, func(run *pipeline.Run) (int, error) {
 		return run.Follow(int(stream), unsafe.Slice((*byte)(unsafe.Pointer(state)), int(n)), each != 0)
 	})
 }

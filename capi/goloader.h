@@ -433,11 +433,11 @@ gl_status gl_answer_exp(gl_handle run, float x, float y, gl_error *err);
 gl_status gl_rng_set(gl_handle run, const uint8_t *state, size_t bytes, gl_error *err);
 
 /* gl_follow says that the caller has done its own part of all batches that gl_next gave or reported lost, and where it left
- * the generator of a stream.  Batches that have drawn from that begin anew.
- *   state  torch's generator as torch.get_rng_state() gives it, and bytes; NULL if the caller has drawn nothing.
- *          gl_position counts the stream's words from there on
+ * the generators of a stream.  Batches that have drawn from these begin anew.
+ *   state  torch's generator as torch.get_rng_state() gives it, of a script the states that gl_states_set takes, and bytes;
+ *          NULL if the caller has drawn nothing.  gl_position counts the stream's words from there on
  *   each   not 0: from now on a batch draws only after this was said of the batch before it in its stream
- * Not for plans of kind "script" or "stream". */
+ * GL_OK, or after 50 ms GL_LEFT.  Not for plans of kind "stream", nor for scripts that are not "followed". */
 gl_status gl_follow(gl_handle run, int32_t stream, const uint8_t *state, size_t bytes, int32_t each, gl_error *err);
 
 /* gl_states_set is gl_rng_set for a run of a plan of kind "script", and for any of its streams: the states of torch's

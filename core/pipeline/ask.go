@@ -115,7 +115,7 @@ func (r *Run) Doubts(images []int64) (n int) {
 			}
 			for k := sp.lo; k < sp.hi && n < len(images); k++ {
 				s := &b.samples[k]
-				if (s.state == unsized || s.state == refused) && !s.told && !s.pixels.Valid() {
+				if (s.state == unsized || s.state == refused) && !s.told && !s.pixels.Valid() && s.byPixels() {
 					s.told = true
 					images[n] = s.index
 					n++
@@ -125,6 +125,10 @@ func (r *Run) Doubts(images []int64) (n int) {
 	}
 	return n
 }
+
+// byPixels says whether the caller is asked for pixels of it: of a script they do not tell what its mode was, or what its reader
+// makes of it.
+func (s *sample) byPixels() bool { return s.plain == "" && s.reader == plan.ImageOpen }
 
 // makeBefore lets workers make the samples in front of a stall that share its span before all of the span is drawn.
 func (r *Run) makeBefore(b *batch, end int) {

@@ -7,7 +7,6 @@ import (
 	"unsafe"
 
 	"github.com/goloader/goloader/core/draw"
-	"github.com/goloader/goloader/core/plan"
 	"github.com/goloader/goloader/core/recipe"
 	"github.com/goloader/goloader/core/rng"
 	"github.com/goloader/goloader/core/stats"
@@ -233,7 +232,7 @@ func (r *Run) drawable(b *batch) int {
 			}
 			kind := AskPixels
 			switch {
-			case s.plain != "" || s.reader != plan.ImageOpen: // pixels do not tell what its mode was, or what its reader makes of it
+			case !s.byPixels():
 				kind = AskBatch
 			case s.odd:
 				kind = AskSample
@@ -538,47 +537,57 @@ func (r *Run) resumeStates(sequence int64, states []int64, each int) error {
 
 // Follow says that the caller has done its own part of all batches that Next gave, and in which state, in torch's form, it has
 // left a stream's generator, whose position is counted from there on; nil if it has drawn nothing. Batches that have drawn
-// begin anew. With each, from here on a batch draws only after this was said of the batch before it in its stream.
-func (r *Run) Follow(stream int, state []byte, each bool) error {
+// begin anew. With each, from here on a batch draws only after this was said of the batch before it in its stream. Of a script,
+// which has to be Followed, the state is that of all generators, as LoadStates takes it. It says how many of the batches' reads did
+// not come back and were left, as Reset does.
+func (r *Run) Follow(stream int, state []byte, each bool) (left int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
 	case r.closed:
-		return ErrClosed
-	case len(r.loader.scripts) > 0:
-		return fmt.Errorf("the state of one generator for a script: %w", ErrState)
+		return 0, ErrClosed
+	case len(r.loader.scripts) > 0 && !r.loader.seeds:
+		return 0, fmt.Errorf("states between the batches of a script that is not followed: %w", ErrState)
 	case stream < 0 || stream >= len(r.streams):
-		return fmt.Errorf("stream %d of %d", stream, len(r.streams))
+		return 0, fmt.Errorf("stream %d of %d", stream, len(r.streams))
 	}
 	if state != nil {
-		var now rng.MT19937
-		if err := now.LoadTorch(state); err != nil {
-			return err
-		}
 		st := &r.streams[stream]
-		var later []*batch
-		for _, b := range r.batches {
-			if b.stream == st {
-				later = append(later, b)
-			}
+		var now generators
+		st.save(&now, allGenerators)
+		if err := now.load(state); err != nil {
+			return 0, err
 		}
+		later := r.of(st)
 		r.hold(later)
+		r.needExp(st, false)
+		now.save(&st.generators, allGenerators)
+		st.yielded = positions{}
+		st.note(&st.yielded, allGenerators)
 		for _, b := range later {
 			if b.drawn > 0 {
 				r.loader.Stats.Rewinds.Add(1)
 			}
-			b.restart()
+			left += r.beginAnew(b)
 		}
-		r.needExp(st, false)
-		st.mt, st.yielded = now, positions{}
-		r.release(later)
+		r.release(r.of(st))
 	}
 	r.followed, r.followsEach = r.sequence-int64(len(r.batches)), each
 	for i := range r.streams {
 		r.advance(&r.streams[i])
 	}
 	r.announce()
-	return nil
+	return left, nil
+}
+
+// of lists the batches of a stream.
+func (r *Run) of(st *stream) (all []*batch) {
+	for _, b := range r.batches {
+		if b.stream == st {
+			all = append(all, b)
+		}
+	}
+	return all
 }
 
 // LoadRNG puts torch's CPU generator state into stream 0, whose position is counted from there on. No batch may be

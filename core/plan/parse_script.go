@@ -49,6 +49,7 @@ func script(n node, p Part, from Source) *Script {
 	s.Slots = int(f.get("slots").int(0, slotsMax))
 	s.Noises = int(f.get("noises").int(0, noisesMax))
 	s.Apart = f.get("apart").bool()
+	s.Followed = f.get("followed").bool()
 	opens := f.get("opens")
 	for _, n := range opens.list() {
 		s.Opens = append(s.Opens, sp.open(n, p))

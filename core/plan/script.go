@@ -29,12 +29,15 @@ type Script struct {
 	Apart bool
 	// Generators are how many of the user's own objects are drawn from, beside a worker's three: each a random.Random.
 	Generators int
-	Slots      int // for states of generators
-	Noises     int // registers
+	// Followed says that a caller draws from a worker's generators between its batches, too.
+	Followed bool
+	Slots    int // for states of generators
+	Noises   int // registers
 }
 
-// Seeds says whether it puts generators into states: how many words were drawn does not say then where they stand.
-func (s *Script) Seeds() bool { return seeds(s.First) || seeds(s.Body) }
+// Seeds says whether it puts generators into states, or a caller does: how many words were drawn does not say then where they
+// stand.
+func (s *Script) Seeds() bool { return s.Followed || seeds(s.First) || seeds(s.Body) }
 
 func seeds(list []Instruction) bool {
 	return slices.ContainsFunc(list, func(each Instruction) bool {
@@ -53,7 +56,7 @@ func seeds(list []Instruction) bool {
 
 // givesAs reports whether another part's script makes samples of the same fields, and draws from as many generators.
 func (s *Script) givesAs(other *Script) bool {
-	return s.Apart == other.Apart && s.Generators == other.Generators &&
+	return s.Apart == other.Apart && s.Followed == other.Followed && s.Generators == other.Generators &&
 		slices.EqualFunc(s.Gives, other.Gives, func(a, b Give) bool { return a.Output == b.Output }) &&
 		slices.EqualFunc(s.Columns, other.Columns, func(a, b int) bool { return s.Numbers[a] == other.Numbers[b] })
 }

@@ -378,7 +378,7 @@ func scriptPlan(n int) string {
 		}
 	}
 	return fmt.Sprintf(`{"version": 1, "source": {"kind": "script"}, "output": null, "parts": [{"count": %d, "script": {"files": [%d],
-		"images": 1, "numbers": ["float"], "vectors": [], "tables": [], "generators": 0, "slots": 0, "noises": 0, "apart": false, "opens": [{"list": 0, "row": ["index"], "mode": "RGB", "plain": false, "reader": ""}], "first": [],
+		"images": 1, "numbers": ["float"], "vectors": [], "tables": [], "generators": 0, "slots": 0, "noises": 0, "apart": false, "followed": false, "opens": [{"list": 0, "row": ["index"], "mode": "RGB", "plain": false, "reader": ""}], "first": [],
 		"body": [{"do": "let", "number": 0, "value": ["python.random"]}, {"do": "if", "condition": ["==", ["index"], 1],
 		"then": [{"do": "fail"}], "else": []}], "gives": [{"image": 0, "file": 0, "output": {"dtype": "uint8", "channels": 3},
 		"table": "%s", "looks": null}], "columns": [0]}}], "rng": {"fma": true, "correctly_rounded_exp": false}, "pillow": {"pass_order": "shrink_first",

@@ -148,7 +148,7 @@ func TestACallerDrawsBetweenTheBatchesOfAStream(t *testing.T) {
 				batches, ahead := randomBatches(random, n, count, 6), 1+random.IntN(count)
 				m := newModel(p, photos, o.Streams, o.BaseSeed)
 				r := start(t, l, p, photos, o)
-				require.NoError(t, r.run.Follow(0, nil, random.IntN(2) == 0))
+				require.NoError(t, second(r.run.Follow(0, nil, random.IntN(2) == 0)))
 				for _, indices := range batches[:ahead] {
 					r.submit(indices...)
 				}
@@ -161,7 +161,7 @@ func TestACallerDrawsBetweenTheBatchesOfAStream(t *testing.T) {
 						state = append(state, torchState(t, &m.streams[stream])...)
 						require.NoError(t, m.streams[stream].LoadTorch(state))
 					}
-					require.NoError(t, r.run.Follow(stream, state, random.IntN(2) == 0))
+					require.NoError(t, second(r.run.Follow(stream, state, random.IntN(2) == 0)))
 					if ahead < count {
 						r.submit(batches[ahead]...)
 						ahead++

@@ -20,7 +20,7 @@ import (
 // scripted is the plan of samples that draw from all three generators and from two of the user's objects: numpy's says which
 // file they open, the others' are among their numbers, and a sample for which Python's is small is left to the caller.
 // With seeds it then seeds Python's and torch's, by the file's number, and puts torch's into the state before that again.
-func scripted(t *testing.T, samples, files int, apart, seeds bool) *plan.Plan {
+func scripted(t *testing.T, samples, files int, apart, seeds, followed bool) *plan.Plan {
 	t.Helper()
 	table := make([]byte, 0, 3*256)
 	for range 3 {
@@ -35,7 +35,7 @@ func scripted(t *testing.T, samples, files int, apart, seeds bool) *plan.Plan {
 	}
 	p, err := plan.Parse(fmt.Appendf(nil, `{"version": 1, "source": {"kind": "script"}, "output": null, "parts": [{"count": %d, "script": {
 		"files": [%d], "images": 1, "numbers": ["int", "float", "float", "float", "int"], "vectors": [], "tables": [], "generators": 2,
-		"slots": 1, "noises": 0, "apart": %v,
+		"slots": 1, "noises": 0, "apart": %v, "followed": %v,
 		"opens": [{"list": 0, "row": ["number", 0], "mode": "RGB", "plain": false, "reader": ""}],
 		"first": [{"do": "let", "number": 0, "value": ["numpy.randint", %d]}],
 		"body": [{"do": "let", "number": 1, "value": ["torch.rand"]}, {"do": "let", "number": 2, "value": ["python.random"]},
@@ -44,7 +44,7 @@ func scripted(t *testing.T, samples, files int, apart, seeds bool) *plan.Plan {
 		"gives": [{"image": 0, "file": 0, "output": {"dtype": "uint8", "channels": 3}, "table": "%s", "looks": null}], "columns": [0, 1, 2, 3, 4]}}],
 		"rng": {"fma": true, "correctly_rounded_exp": false}, "seek_index": {"bytes_max": 1000000, "path": null},
 		"pillow": {"pass_order": "shrink_first", "max_pixels": %d, "decoders": []}}`,
-		samples, files, apart, files, leftBelow, seeding, base64.StdEncoding.EncodeToString(table), maxPixels))
+		samples, files, apart, followed, files, leftBelow, seeding, base64.StdEncoding.EncodeToString(table), maxPixels))
 	require.NoError(t, err)
 	return p
 }
@@ -81,15 +81,16 @@ func (w *worker) numbers(samples, files int, seeds bool) (all []uint64, made boo
 }
 
 // Workers draw for one batch while the caller submits the next, which draws what files it opens. Every sample has the numbers
-// that a user's own code would have drawn, also behind batches that this code has made itself, and behind a size that was wrong.
+// that a user's own code would have drawn, also behind batches that this code has made itself, and behind a size that was wrong,
+// and where the caller draws between batches.
 // Where images may differ in size, those of a batch lie one after the other.
 func TestScriptsDrawAsOneWorkerAfterTheOther(t *testing.T) {
 	random := logSeed(t)
 	const samples, files = 60, 24
 	photos := make([]photo, files)
 	skipped, supplied := 0, 0
-	for k := range 8 {
-		apart, seeds := k%2 == 1, k%4 > 1
+	for k := range 16 {
+		apart, seeds, followed := k%2 == 1, k%4 > 1, k%8 > 3
 		for i := range photos {
 			kind, of := []string{"png", "png", "jpeg", "png", "liar", "cut png"}[i%6], size(20, 17)
 			if apart {
@@ -98,7 +99,7 @@ func TestScriptsDrawAsOneWorkerAfterTheOther(t *testing.T) {
 			photos[i] = kinds[kind](of, random)
 			photos[i].name = fmt.Sprintf("%d %s", i, kind)
 		}
-		p := scripted(t, samples, files, apart, seeds)
+		p := scripted(t, samples, files, apart, seeds, followed)
 		o := pipeline.Options{Workers: 1 + random.IntN(4), Streams: 1 + random.IntN(3), Span: random.IntN(6)}
 		leakcheck.Check(t)
 		l := openLoader(t, p, store(t, photos))
@@ -111,13 +112,20 @@ func TestScriptsDrawAsOneWorkerAfterTheOther(t *testing.T) {
 			began[w] = workers[w]
 			require.NoError(t, r.run.LoadStates(w, workers[w].states(t)))
 		}
+		follow := func(stream int, states []byte) {
+			if followed {
+				require.NoError(t, second(r.run.Follow(stream, states, random.IntN(2) == 0)))
+			}
+		}
+		follow(0, nil)
 		batches := randomBatches(random, samples, 30, 12)
 		ahead := 1 + random.IntN(9)
 		for k, submitted := 0, 0; k < len(batches); {
 			for ; submitted < len(batches) && submitted < k+ahead; submitted++ {
 				r.submit(batches[submitted]...)
 			}
-			w := &workers[k%o.Streams]
+			stream := k % o.Streams
+			w := &workers[stream]
 			before := *w
 			numbers, made := w.numbers(len(batches[k]), files, seeds)
 			lease, ask, err := r.next()
@@ -136,14 +144,20 @@ func TestScriptsDrawAsOneWorkerAfterTheOther(t *testing.T) {
 				requireSameNumbers(t, random, before, states)
 				require.NoError(t, second(r.run.Skip(w.states(t))))
 				skipped++
-				continue
+			} else {
+				require.True(t, made)
+				requireScripted(t, photos, numbers, lease, apart)
 			}
-			require.True(t, made)
-			requireScripted(t, photos, numbers, lease, apart)
+			var states []byte
+			if followed && random.IntN(3) > 0 {
+				w[random.IntN(len(w))].Discard(1 + random.Int64N(700))
+				states = w.states(t)
+			}
+			follow(stream, states)
 		}
 		position := make([]int64, r.run.Positions())
 		require.NoError(t, r.run.Position(position))
-		if seeds {
+		if seeds || followed {
 			requireStates(t, l, o, workers, position)
 			workers = nil
 		}
@@ -176,7 +190,7 @@ func TestScriptsLeaveImagesThatTheCodeTakesOtherwise(t *testing.T) {
 		{name: "c", file: append(pngOf(s, with), "eXIf"...), size: s, rgb: with},
 	}
 	p, err := plan.Parse(fmt.Appendf(nil, `{"version": 1, "source": {"kind": "script"}, "output": null, "parts": [{"count": 3, "script": {
-		"files": [3], "images": 1, "numbers": [], "vectors": [], "tables": [], "generators": 2, "slots": 0, "noises": 0, "apart": false, "first": [], "body": [],
+		"files": [3], "images": 1, "numbers": [], "vectors": [], "tables": [], "generators": 2, "slots": 0, "noises": 0, "apart": false, "followed": false, "first": [], "body": [],
 		"opens": [{"list": 0, "row": ["index"], "mode": "RGB", "plain": false, "reader": "opencv"}],
 		"gives": [{"image": 0, "file": 0, "output": {"dtype": "uint8", "channels": 3}, "table": "%s", "looks": "%s"}], "columns": []}}],
 		"rng": {"fma": true, "correctly_rounded_exp": false}, "seek_index": null,

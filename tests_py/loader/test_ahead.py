@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import random
 import threading
 import time
 from pathlib import Path
@@ -14,6 +15,8 @@ import photos
 import pytest
 import torchvision.transforms as T
 import twins
+from PIL import Image
+from torch.utils.data import Dataset
 from torchvision.datasets import ImageFolder
 from twins import Program, check, loader_of
 
@@ -46,12 +49,38 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return seen
 
 
+class Drawing(Dataset[Any]):
+    """A script of the core, which opens the same files."""
+
+    def __init__(self, root: Path) -> None:
+        self.samples = ImageFolder(str(root)).samples
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    def __getitem__(self, index: int) -> Any:
+        path, label = self.samples[index]
+        image = Image.open(path).convert("RGB")
+        return TRAIN(image), label, random.random()
+
+
+KINDS = {"folder": lambda root: ImageFolder(str(root), TRAIN), "script": Drawing}
+
+
 @pytest.mark.parametrize("workers", [1, 3])
-def test_batches_draws_and_errors_are_those_of_torch(root: Path, workers: int, decoded: list[int]) -> None:
-    make = loader_of(ImageFolder(str(root), TRAIN), batch_size=8, shuffle=True, num_workers=workers)
+@pytest.mark.parametrize("kind", KINDS)
+def test_batches_draws_and_errors_are_those_of_torch(root: Path, kind: str, workers: int, decoded: list[int]) -> None:
+    make = loader_of(KINDS[kind](root), batch_size=8, shuffle=True, num_workers=workers)
     events = check(Program(make, epochs=2))
     assert len(twins.errors(events)) == 2, "the damaged file"
     assert decoded
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_where_all_files_are_pillows_workers_read_them(kind: str, tmp_path: Path) -> None:
+    root = photos.fill(tmp_path, {f"{i}.ppm": photos.save(photos.picture(60, 50, i), "PPM") for i in range(9)})
+    loader = goloader.DataLoader(KINDS[kind](root), batch_size=3, num_workers=2)
+    assert "FOREIGN_FILES" in loader.explain().codes
 
 
 def test_only_files_whose_place_is_known_are_decoded_ahead(

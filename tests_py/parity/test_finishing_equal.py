@@ -250,14 +250,16 @@ class Drawing(data.Dataset[Any]):
         return self.transform(image), label
 
 
+@pytest.mark.parametrize("workers", [0, 1, 3])
 @pytest.mark.parametrize("fails", [0.0, 0.1])
 @pytest.mark.parametrize("name", COLLATES)
-def test_batches_of_scripts(root: Path, name: str, fails: float) -> None:
-    given = loader_of(Drawing(root, fails), collate_fn=COLLATES[name], batch_size=4, shuffle=True)
+def test_batches_of_scripts(root: Path, name: str, fails: float, workers: int) -> None:
+    """Whose samples draw from all generators that the function draws from, and ask for the code's own way at times."""
+    arguments, program = settings(4 * list(COLLATES).index(name) + workers)
+    given = loader_of(Drawing(root, fails), collate_fn=COLLATES[name], **arguments)
     loader: Any = goloader.DataLoader(**given())
     assert goes_on(loader), loader.explain()
-    check(Program(given, epochs=3, leave=(None, 2, None), draw=True, seed=list(COLLATES).index(name)))
-    check(Program(loader_of(Drawing(root), collate_fn=COLLATES[name], batch_size=4, num_workers=2)), native=None)
+    check(Program(given, **program))
 
 
 def told_by_settings(batch: Any) -> Any:
@@ -391,9 +393,11 @@ def seeds(worker: int) -> None:
 
 
 def test_a_worker_init_fn_seeds_what_the_collate_draws_from(root: Path) -> None:
-    for collate in (draws_first, references):
+    for collate, dataset in itertools.product(
+        (draws_first, references), (ImageFolder(root, transform_of(RANDOM)), Drawing(root, 0.1))
+    ):
         given = loader_of(
-            ImageFolder(root, transform_of(RANDOM)),
+            dataset,
             collate_fn=lambda collate=collate: collate,
             worker_init_fn=lambda: seeds,
             batch_size=4,
@@ -403,12 +407,12 @@ def test_a_worker_init_fn_seeds_what_the_collate_draws_from(root: Path) -> None:
 
 
 @pytest.mark.parametrize("workers", [0, 1, 3])
+@pytest.mark.parametrize("kind", ["folder", "script"])
 @pytest.mark.parametrize("name", ["references", "numpy", "draws first", "at times"])
-def test_an_epoch_goes_on_where_it_was_left(root: Path, name: str, workers: int) -> None:
-    given = loader_of(
-        ImageFolder(root, transform_of(RANDOM)), collate_fn=COLLATES[name], batch_size=3, shuffle=True,
-        num_workers=workers,
-    )  # fmt: skip
+def test_an_epoch_goes_on_where_it_was_left(root: Path, name: str, kind: str, workers: int) -> None:
+    dataset: Any = ImageFolder(root, transform_of(RANDOM)) if kind == "folder" else Drawing(root)
+    arguments = {"batch_size": 3, "shuffle": True, "num_workers": workers}
+    given = loader_of(dataset, collate_fn=COLLATES[name], **arguments)
     for left in (1, 4, 8):
         seed(left)
         loader: Any = goloader.DataLoader(**given())
@@ -438,6 +442,18 @@ def test_a_state_with_drawing_workers_wants_as_many(root: Path) -> None:
     with pytest.raises(goloader.StateError):
         again.load_state_dict(loader.state_dict())
         iter(again)
+
+
+def test_a_state_of_a_script_wants_a_collate_fn_that_goes_on(root: Path) -> None:
+    """Where none drew, too: the state has the states of all generators."""
+    arguments: dict[str, Any] = {"batch_size": 3, "num_workers": 2}
+    for collate, other in ((draws_nothing, None), (None, draws_nothing)):
+        loader: Any = goloader.DataLoader(Drawing(root), collate_fn=collate, **arguments)
+        next(iter(loader))
+        again: Any = goloader.DataLoader(Drawing(root), collate_fn=other, **arguments)
+        again.load_state_dict(loader.state_dict())
+        with pytest.raises(goloader.StateError, match="draw otherwise"):
+            iter(again)
 
 
 # What is not known stays Python's.

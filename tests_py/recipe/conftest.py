@@ -48,7 +48,7 @@ def not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     def left(own: Any) -> NoReturn:
         raise refusal(own.dataset if isinstance(own, OwnCode) else own, "it is left to door 2")
 
-    monkeypatch.setattr(datasets, "OpenedFiles", left)
+    monkeypatch.setattr(datasets.masks, "Masks", left)
     monkeypatch.setattr(datasets, "Scripted", left)
 
 

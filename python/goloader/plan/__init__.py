@@ -56,10 +56,10 @@ __all__ = [
 class Plan:
     """A run as data.
 
-    kind      where samples live: "folder" (image files), "pairs" (image files whose targets are image files), "pixels"
-              (images in memory), "pixel_views" (each of them twice), "places" (images anywhere in memory, others for
-              each batch), "array" (rows of arrays), "recipe" (batches bring theirs), "script" (samples of several
-              images, files or in memory), or "stream" (samples of shards, one after the other)
+    kind      where samples live: "folder" (image files), "pairs" (image files whose targets are image files), "places"
+              (images anywhere in memory, others for each batch), "array" (rows of arrays), "recipe" (batches bring
+              theirs), "script" (samples of several images, files or in memory), or "stream" (samples of shards, one
+              after the other)
     length    samples of the dataset
     parts     (count, Lowered) of each stretch of rows with a transform of its own; one without Lowered for arrays
     files     of a folder, each once, however often or seldom the dataset lists them
@@ -83,7 +83,7 @@ class Plan:
     stream    of kind "stream"
     """
 
-    kind: Literal["folder", "pairs", "pixels", "pixel_views", "places", "array", "recipe", "script", "stream"]
+    kind: Literal["folder", "pairs", "places", "array", "recipe", "script", "stream"]
     length: int
     parts: tuple[tuple[int, Lowered | None], ...]
     rules: Rules | None

@@ -26,6 +26,11 @@ IMG_EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tif
 # one by one.
 _NATIVE_EXTENSIONS = (b".jpg", b".jpeg", b".png")
 _EXTENSIONS_OF = {"webp": (b".webp",), "bmp": (b".bmp",), "gif": (b".gif",), "tiff": (b".tif", b".tiff")}
+# Some that Pillow reads, these among them.
+_PILLOWS_EXTENSIONS = (
+    *(each for names in _EXTENSIONS_OF.values() for each in names),
+    b".avif", b".dds", b".ico", b".j2k", b".jp2", b".pbm", b".pcx", b".pgm", b".pnm", b".ppm", b".sgi", b".tga",
+)  # fmt: skip
 
 # How image files begin, and what they are called.
 _MAGICS = {
@@ -305,8 +310,16 @@ class Files(Sequence[tuple[str, int]]):
 
     def native_share(self, index: NDArray[np.int64] | None = None) -> float:
         """Share of samples whose file has a decoder in the core, by its extension; `index` is the samples' files."""
-        native = np.zeros(len(self), np.bool_)
-        extensions = (*_NATIVE_EXTENSIONS, *(each for name in decoders() for each in _EXTENSIONS_OF[name]))
+        return self._share(_native_extensions(), index, none=1.0)
+
+    @property
+    def foreign_share(self) -> float:
+        """Share of files of which their extension says that only Pillow reads them."""
+        return self._share([each for each in _PILLOWS_EXTENSIONS if each not in _native_extensions()], none=0.0)
+
+    def _share(self, extensions: Sequence[bytes], index: NDArray[np.int64] | None = None, *, none: float) -> float:
+        """Share of samples whose file has one of these; `none` of no samples."""
+        found = np.zeros(len(self), np.bool_)
         all_ends = self.offsets[1:]
         if self.remote and self.spans is None:  # each ends in front of its version
             marks = np.flatnonzero(self.paths == ord("#"))
@@ -319,10 +332,14 @@ class Files(Sequence[tuple[str, int]]):
             words = np.where(letters, tails | 0x20, tails).view("<u8")[:, 0]
             for extension in extensions:
                 wanted = int.from_bytes(extension, "little")
-                native[begin : begin + len(ends)] |= words >> np.uint64(64 - 8 * len(extension)) == wanted
+                found[begin : begin + len(ends)] |= words >> np.uint64(64 - 8 * len(extension)) == wanted
         if index is not None:
-            native = native[index[index >= 0]]
-        return float(native.mean()) if native.size else 1.0
+            found = found[index[index >= 0]]
+        return float(found.mean()) if found.size else none
+
+
+def _native_extensions() -> list[bytes]:
+    return [*_NATIVE_EXTENSIONS, *(each for name in decoders() for each in _EXTENSIONS_OF[name])]
 
 
 def _offsets(lengths: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:

@@ -60,7 +60,7 @@ def _made(loader: Any) -> Plan:
     shared = _shared(loader, collation)
     samples = granted(datasets.lower(loader.dataset, lists=lists, rows=rows, workers=workers, size=size, shared=shared))
     after = collation.after
-    if isinstance(samples, datasets.Scripts) and (after is None or _finishes_scripts(loader)):
+    if isinstance(samples, datasets.Scripts):
         return _make_scripts(loader, samples, collation)
     if isinstance(samples, datasets.Arrays) and (after is None or isinstance(collation, TokenCollate)):
         return _make_tensors(loader, samples, collation)
@@ -274,26 +274,21 @@ def _make_images(loader: Any, samples: Images, collation: Collation | OwnCollate
             raise RefusalError(
                 "transform", "ConcatDataset", "its datasets make images of different dtypes or channels", "PARTS_DIFFER"
             )
-    if samples.takes is not None and loader.num_workers > 0 and not samplers.gives_ints(loader):
-        why = "a tensor as its index makes another sample, for which only Python can draw in a worker's place"
-        raise SourceRefusal(type(loader.dataset).__qualname__, why, "INDICES")
     batched = bool(loader._auto_collation)
-    what, why = ("", "") if batched else _why_not_alone(samples, whole + targets)
+    what, why = ("", "") if batched else _why_not_alone(whole, targets)
     if why:
         raise RefusalError("collate", what, why, "BATCH_SIZE_NONE")
     put: Callable[[Sequence[Any]], Any] = collator(samples.structure)
-    found = rules_of(whole, in_files=not samples.in_memory)
+    found = rules_of(whole, in_files=True)
     if collation.own:
         try:
             put = _put_images(samples, collation, targets)
         except RefusalError as refused:
             collation = choice.finishing(loader, refused.refusal)
     return Plan(
-        kind=_KINDS[samples.in_memory, bool(targets)],
+        kind="pairs" if targets else "folder",
         length=samples.length,
         parts=tuple((len(part), part.lowered) for part in samples.parts),
-        pixels=samples.pixels,
-        labels=samples.labels,
         rules=found,
         rows=_rows(
             loader,
@@ -302,7 +297,7 @@ def _make_images(loader: Any, samples: Images, collation: Collation | OwnCollate
             [
                 source_row(_source_name(loader, samples), samples.foreign, samples.notes),
                 *_cache_rows(samples.files),
-                *([] if samples.in_memory else seek_rows(_seek_index(loader))),
+                *seek_rows(_seek_index(loader)),
                 *transform_rows(whole),
             ],
         ),
@@ -329,9 +324,10 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
         raise RefusalError("collate", collation.name, "it is given samples of several datasets' code", "COLLATE_OWN")
     if part.arrays and not collation.plain:
         raise RefusalError("collate", collation.name, "samples have images that are arrays of numpy's", "COLLATE_OWN")
-    if loader.rng is not None and (part.objects or part.seeds):
+    rng = getattr(loader, "rng", None)
+    if rng is not None and (part.objects or part.seeds):
         why = "its code seeds generators, or draws from those of its own objects, which no sample seeds"
-        raise RefusalError("loader", f"rng={loader.rng!r}", why, "RNG_SAMPLE")
+        raise RefusalError("loader", f"rng={rng!r}", why, "RNG_SAMPLE")
     if part.seeds and loader.num_workers == 0:
         why = "it seeds generators, which the program draws from as well"
         raise SourceRefusal(type(loader.dataset).__qualname__, why, "CODE_UNREAD")
@@ -360,6 +356,8 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
     if isinstance(collation, Called):
         samples.check_apart(collation.why, sent=loader.num_workers > 0, changes=collation.changes)
         put = collation.put(samples.samples, sent=loader.num_workers > 0)
+    if collation.after is not None and loader.num_workers > 0 and rng is None:
+        samples.follow()
     return Plan(
         kind="script",
         length=samples.length,
@@ -372,7 +370,7 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
             samples,
             collation,
             [
-                source_row(_source_name(loader, samples), 0.0, samples.notes),
+                source_row(_source_name(loader, samples), samples.foreign, samples.notes),
                 *([] if part.files is None else seek_rows(_seek_index(loader))),
                 *(Row("transform", name, "Go") for name in part.names),
             ],
@@ -387,14 +385,6 @@ def _make_scripts(loader: Any, samples: Scripts, collation: Collation | OwnColla
         script=samples.part,
         scripts=samples.scripts,
     )
-
-
-def _finishes_scripts(loader: Any) -> bool:
-    """Whether a collate_fn may go on with Go's batches of a script.
-
-    In workers the core would have to be told of all generators where they stand behind what the function has drawn.
-    """
-    return loader.num_workers == 0 or loader.rng is not None
 
 
 def _shared(loader: Any, collation: Collation | OwnCollate | Called) -> Shared:
@@ -419,15 +409,14 @@ def _shared(loader: Any, collation: Collation | OwnCollate | Called) -> Shared:
 
 def _going_on(loader: Any, why: Refusal) -> Collation | Called:
     """Who calls a collate_fn that is not compiled for samples of a script, for that `why`. Raises RefusalError."""
-    if _finishes_scripts(loader):
-        with suppress(RefusalError):
-            return choice.finishing(loader, why)
+    with suppress(RefusalError):
+        return choice.finishing(loader, why)
     return choice.calling(loader, why)
 
 
-def _why_not_alone(samples: Images, lowered: Sequence[Lowered]) -> tuple[str, str]:
+def _why_not_alone(lowered: Sequence[Lowered], targets: Sequence[Lowered]) -> tuple[str, str]:
     """What keeps the core from giving samples one by one, and why; ("", "") for nothing."""
-    if not samples.pairs:
+    if targets:
         return "batch_size=None", "samples are not pairs of an image and an int"
     for each in lowered:
         if each.tensor != "Tensor":
@@ -445,7 +434,7 @@ def _put_images(
     import torch
 
     whole = [part.lowered for part in samples.parts]
-    if not samples.pairs or targets or common_size(whole) is None or any(each.tensor != "Tensor" for each in whole):
+    if targets or common_size(whole) is None or any(each.tensor != "Tensor" for each in whole):
         raise RefusalError(
             "collate", collation.name, "samples are more than an image of one size and an int", "COLLATE_OWN"
         )
@@ -453,12 +442,6 @@ def _put_images(
     if not all(lowered.contiguous for lowered in whole):
         image = image.as_strided(image.shape, (1, image.numel(), image.numel()))
     return collation.lay((), samples.structure, (image, 0))[1]
-
-
-# By whether a dataset's images are in memory, and whether each sample has two.
-_KINDS: dict[tuple[bool, bool], Literal["folder", "pairs", "pixels", "pixel_views"]] = {
-    (False, False): "folder", (False, True): "pairs", (True, False): "pixels", (True, True): "pixel_views",
-}  # fmt: skip
 
 
 def _seek_index(loader: Any) -> SeekIndex | None:

@@ -104,12 +104,6 @@ def known(loader: Any) -> Any | None:
     return None if _known(sampler) is None else sampler
 
 
-def gives_ints(loader: Any) -> bool:
-    """True if the indices of a loader are ints, whatever is in its sampler."""
-    sampler = known(loader)
-    return sampler is not None and type(sampler) is not SubsetRandomSampler
-
-
 def as_arrays(batches: Iterator[Any], *, batched: bool) -> Iterator[Indices | Foreign]:
     """What any sampler yields, as arrays where that is the same."""
     return map(_many if batched else _single, batches)

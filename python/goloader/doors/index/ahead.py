@@ -37,7 +37,7 @@ class Ahead:
     close    lets them end
     """
 
-    def __init__(self, samples: Images, threads: int) -> None:
+    def __init__(self, samples: Images | Scripts, threads: int) -> None:
         self.samples, self._threads = samples, threads
         self._queue: SimpleQueue[tuple[int, Future[Pixels | None]] | None] = SimpleQueue()
         self._begun: dict[int, Future[Pixels | None]] = {}
@@ -91,7 +91,7 @@ def _end(queue: SimpleQueue[Any], threads: int) -> None:
         queue.put(None)
 
 
-def _serve(queue: SimpleQueue[Any], samples: Images) -> None:
+def _serve(queue: SimpleQueue[Any], samples: Images | Scripts) -> None:
     for row, made in iter(queue.get, None):
         try:
             made.set_result(pixels(samples, row))

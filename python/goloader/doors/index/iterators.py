@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch.utils.data import _utils
 
 from ... import _native, _told
-from ..._core import Core, LateError, Rejected, Run, Skipped
+from ..._core import Core, Rejected, Run, Skipped
 from ..._errors import BadSamplesError, StackError, StateError, UnmadeError
 from ...adapters.torch import ExceptionWrapper, exp
 from ...on_error import LEFT_OUT, Failure, counts, limited
@@ -370,7 +370,7 @@ class _NativeIterator(CoreIterator):
     def _found(self, task: _Task) -> _Lost | None:
         """The first error that the dataset raises for a sample of a batch, each asked for alone."""
         for position in range(len(task.given)):
-            error = _Helper(self, task, None).error_of(position, drawn=True)
+            error = _Helper(self, task, None).error_of(position)
             if error is not None:
                 return _Lost(error, position)
         return None
@@ -622,9 +622,11 @@ class PrefetchingIterator(_NativeIterator):
         self._seeded = {} if seeded is None else dict(enumerate(seeded.states))
         self._finisher: Finisher | None = None
         if core.plan.after is not None:
+            scripted = 0 if core.plan.script is None else len(self._generators) + len(self._objects)
             self._finisher = Finisher(
-                core.plan.after, int(self._base_seed), self._num_workers, self._dataset, draws=self._core_draws
-            )
+                core.plan.after, int(self._base_seed), self._num_workers, self._dataset, draws=self._core_draws,
+                scripted=scripted,
+            )  # fmt: skip
         self._stream_seeds = None if seeded is None else seeded.seeds
         # As torch's workers have them, which are forked now.
         self._own_states = Processes((), objects=self._objects)
@@ -637,7 +639,8 @@ class PrefetchingIterator(_NativeIterator):
         self._tasks: deque[_Task] = deque()
         # The first task is not the one that was submitted.
         self._behind = False
-        self._ahead = Ahead(self._samples, self._num_workers) if isinstance(self._samples, Images) else None
+        samples = self._samples
+        self._ahead = Ahead(samples, self._num_workers) if isinstance(samples, Images | Scripts) else None
         self._received = 0
         self._reset(loader, first_iter=True)
 
@@ -667,8 +670,9 @@ class PrefetchingIterator(_NativeIterator):
 
     @property
     def _keeps_states(self) -> bool:
-        """Whether streams are told by their states: of a script that seeds, words that were drawn do not say enough."""
-        return self._plan.script is not None and self._plan.script.seeds
+        """Whether streams are told by their states: where code puts generators into some, words do not say enough."""
+        script = self._plan.script
+        return script is not None and (script.seeds or script.followed)
 
     @property
     def _positions(self) -> int:
@@ -679,11 +683,16 @@ class PrefetchingIterator(_NativeIterator):
     def _made_by_code(self, task: _Task, states: Processes) -> tuple[Any, Exception | None]:
         if not self._samples.unchanged(self._dataset):  # a worker of torch's would ask the one that it was begun with
             return None, self._outdated()
-        if self._finisher is not None:  # samples draw from generators of their own: these are the collate_fn's
+        worker = self._received % self._num_workers
+        inside: AbstractContextManager[None] = contextlib.nullcontext()
+        if self._finisher is not None and not self._finisher.scripted:
+            # Samples draw from generators of their own: these are the collate_fn's.
             assert self._run is not None  # it asks
-            with self._finisher.working(self._run, self._received % self._num_workers):
+            with self._finisher.working(self._run, worker):
                 return super()._made_by_code(task, states)
-        with untouched(objects=self._objects):
+        if self._finisher is not None:
+            inside = self._finisher.as_worker(worker)
+        with untouched(objects=self._objects), inside:
             states.put()
             return super()._made_by_code(task, states)
 
@@ -712,8 +721,10 @@ class PrefetchingIterator(_NativeIterator):
         self._received = 0
         if resumed is not None:
             streams = resumed.streams if self._ledger.streams is not None else None
-            if streams is None or len(streams) != self._positions:
+            if streams is None:
                 streams = np.zeros(self._positions, np.int64)
+            elif len(streams) != self._positions:
+                raise StateError("the state is of an epoch whose samples, or whose collate_fn, draw otherwise")
             self._received = 0 if resumed.order is None else int(resumed.order["batches"])
             self._run.resume(self._received, streams)
         if self._finisher is not None:
@@ -767,6 +778,8 @@ class PrefetchingIterator(_NativeIterator):
         self._run = run = self._start()
         streams = self._ledger.streams
         run.resume(self._received, np.zeros(self._positions, np.int64) if streams is None else streams)
+        if self._finisher is not None:
+            self._finisher.start(run, self._finisher.states)
         # A read that has not come back may still write into the memory that was lent.
         again = [
             task._replace(lent=None if task.lent is None else self._pinned(len(task.rows))) for task in self._tasks
@@ -826,7 +839,8 @@ class PrefetchingIterator(_NativeIterator):
     def _mark(self, mark: Mark) -> None:
         """Writes down how far this epoch is for its user."""
         self._ledger.mark = mark
-        if self._ledger.streams is not None and self._run is not None and self._finisher is None:
+        in_core = self._finisher is None or self._finisher.scripted
+        if self._ledger.streams is not None and self._run is not None and in_core:
             self._run.position(self._ledger.streams)
 
     def _made(self, run: Run, tensors: list[Any], task: _Task) -> Any:
@@ -899,20 +913,12 @@ class _Helper:
     def pixels(self, row: int) -> Pixels:
         samples = self._iterator._samples
         assert isinstance(samples, Images | Scripts)
-        try:
-            with limited(self._iterator._sample_timeout):
-                made = self._iterator._decoded(row, self._deadline)
-                if made is None:
-                    with self._iterator._directory:
-                        made = pixels(samples, row)
-                return made
-        except Exception as error:
-            if isinstance(samples, Scripts) or isinstance(error, LateError) or not samples.is_own(row):
-                raise
-            sample = samples.sample(row)
-            # What opens no image draws nothing, if it is the first that a sample opens.
-            drawn = samples.parts[0].views > 1
-            raise self.error_of(self._task.rows.tolist().index(sample), drawn) or error from None
+        with limited(self._iterator._sample_timeout):
+            made = self._iterator._decoded(row, self._deadline)
+            if made is None:
+                with self._iterator._directory:
+                    made = pixels(samples, row)
+            return made
 
     @property
     def skips(self) -> _Helper | None:
@@ -925,7 +931,7 @@ class _Helper:
         return self._iterator._made_by_code(self._task, states)
 
     def refused(self, position: int, row: int, reason: str) -> Exception:
-        error = self.error_of(position, drawn=True)
+        error = self.error_of(position)
         if error is not None:
             return error
         try:
@@ -936,13 +942,13 @@ class _Helper:
         except Exception as raised:  # with a traceback, which a worker's error shows
             return raised
 
-    def error_of(self, position: int, drawn: bool) -> Exception | None:
+    def error_of(self, position: int) -> Exception | None:
         """The error that the dataset raises for a sample of the batch; None if it raises none.
 
-        drawn  it may have drawn by then, which is not to be seen: the core has drawn for it
+        It may have drawn by then, which is not to be seen: the core has drawn for it.
         """
         asked = self._iterator
-        guard = untouched(asked._generators, objects=asked._objects) if drawn else contextlib.nullcontext()
+        guard = untouched(asked._generators, objects=asked._objects)
         try:
             with asked._directory, guard, limited(asked._sample_timeout):
                 asked._dataset[self._task.at(position)]

@@ -120,8 +120,6 @@ def import_name(machine: Machine, instruction: Instruction) -> None:
         name = importlib.util.resolve_name("." * level + instruction.argval, package)
     except ImportError:
         raise UnreadableError(f"imports {instruction.argval}") from None
-    if machine.reader.draws is not None and name not in sys.modules:
-        raise UnreadableError(f"imports {name}, which is not imported yet")
     machine.reader.imports.append(name)
     machine.stack.append(Module(name if names else name.partition(".")[0]))
 

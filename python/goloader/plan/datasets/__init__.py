@@ -30,17 +30,16 @@ from ..trust.look import is_a
 from .computed import Computed, in_lists
 from .known import arrays, hugging_face, image_folders, masks, s3torchconnector, tokens
 from .known.left_to_python import why_not
-from .known.pictures import PixelPairPart, PixelPart
 from .known.tensors import Tensors
 from .own.code import ListItems, OwnCode, refusal
 from .own.kept import Kept, Shared
-from .own.opened import OpenedFiles, opens_images
 from .reads import array_readers
+from .reads.images import opens_images
 from .samples import IN_LISTS, Arrays, Images, PairPart, Part, Samples
 from .script import ScriptCode, Scripted, ScriptPart, Scripts
 from .tree import Leaves, Node, name_of, node
 
-__all__ = ["IN_LISTS", "Arrays", "Images", "Part", "PixelPart", "Samples", "Scripts", "fails_ahead", "lower"]
+__all__ = ["IN_LISTS", "Arrays", "Images", "Part", "Samples", "Scripts", "fails_ahead", "lower"]
 
 # Share of files that only Pillow reads from which torch's worker processes are faster than one Pillow here.
 FOREIGN_SHARE_MAX = 0.05
@@ -71,16 +70,17 @@ def lower(
             dataset, lambda leaf: _known_or_kept(leaf, lists or leaf is not alone, rows, workers, size, shared)
         )
         made = list(leaves.known.values())
-        images = [column.spec in (Part, PairPart, PixelPart, PixelPairPart) for column in root.columns]
+        images = [column.spec in (Part, PairPart) for column in root.columns]
         if any(column.spec is ScriptPart for column in root.columns):
             if len(root.columns) > 1:
                 return Refusal("source", name_of(dataset), "it has images beside other fields", "FIELDS")
-            return Scripts(root, made)
-        if not any(images):
+            samples: Scripts | Images = Scripts(root, made)
+        elif not any(images):
             return Arrays(root, made)
-        if images != [True]:
+        elif images != [True]:
             return Refusal("source", name_of(dataset), "it has images beside other fields", "FIELDS")
-        samples = Images(root, made)
+        else:
+            samples = Images(root, made)
     except RefusalError as refused:
         return refused.refusal
     if samples.foreign > FOREIGN_SHARE_MAX:
@@ -100,7 +100,7 @@ def _tree(dataset: Any, make: Callable[[Any], Node]) -> tuple[Node, Leaves]:
         return node(dataset, leaves), leaves
     except RefusalError as refused:
         kinds = {column.spec for leaf in leaves.known.values() for column in leaf.columns}
-        if refused.refusal.code != "PARTS_DIFFER" or ScriptPart not in kinds or not kinds & {Part, PixelPart}:
+        if refused.refusal.code != "PARTS_DIFFER" or ScriptPart not in kinds or Part not in kinds:
             raise
         why = refused.refusal
     leaves = Leaves(lambda leaf: _scripted(_script_code(leaf)))  # as one of them is: these the core joins
@@ -131,7 +131,8 @@ def _leaf(dataset: Any, *, lists: bool, rows: Lists) -> Node:
         return hugging_face.Table(dataset, rows=rows)
     wrapped = masks.wrapped(dataset)
     if wrapped is not None:
-        return OpenedFiles(OwnCode(wrapped), dataset)
+        own = OwnCode(wrapped)
+        return masks.Masks(own, masks.pair_of(own), dataset)
     if image_folders.is_folder(dataset):
         try:
             return image_folders.ImageFiles(dataset)
@@ -160,9 +161,11 @@ def _of_code(dataset: Any, *, lists: bool, rows: Lists) -> Node:
     """What the code of a dataset says. Raises RefusalError."""
     try:
         own = OwnCode(dataset)
-        if opens_images(own):
-            return OpenedFiles(own)
-        if own.reading.asserted:
+        pair = masks.pair_of(own)
+        if pair is not None:
+            return masks.Masks(own, pair)
+        opens = opens_images(own)
+        if own.reading.asserted and not opens:
             return _computed(own, lists=lists, rows=rows)
     except RefusalError:
         # An error that is raised again by who has it as an argument would keep its frames, and all that they hold.
@@ -170,6 +173,8 @@ def _of_code(dataset: Any, *, lists: bool, rows: Lists) -> Node:
         if made is None:
             raise
         return made
+    if opens:
+        return _scripted(_script_code(dataset))
     code, refused = None, None
     if "cv2" in sys.modules:  # which may read an image
         try:

@@ -10,20 +10,16 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
-from torch.utils.data import default_collate
 
 from ..collates.collation import is_channels_last
 from ..paths import Files
 from ..refusal import Refusal, granted
-from ..rows import Array, Field, Owner, Pixels, View
+from ..rows import Array, Field, Owner, View
 from ..structure import fields_of, in_tuples
 from ..transforms.lowered import Lowered
-from .beside import Beside
 from .cuts import Cut
-from .known.pictures import PixelPart
 from .own.kept import Alike, Pools
-from .tree import NOWHERE, Column, Indices, Node, parts_differ
+from .tree import NOWHERE, Column, Indices, Node
 
 _greatest = np.maximum.reduce  # ndarray.max() calls it by way of Python
 
@@ -35,10 +31,6 @@ class Part:
     samples  its (path, label) tuples; ours, so that a later change of the dataset's own list is seen
     files    the same as the core takes them
     load     opens a path as the dataset does; the image is RGB
-    beside   the fields of a sample from the third on
-    pairs    a sample is (image, label), and the label of type int
-    tensors  labels are tensors
-    own      its files are opened by code of the user's, which has its own words for one that cannot be
     """
 
     dataset: Any
@@ -46,10 +38,6 @@ class Part:
     files: Files
     lowered: Lowered
     load: Callable[[Any], Any]
-    beside: tuple[Beside, ...] = ()
-    pairs: bool = True
-    tensors: bool = False
-    own: bool = False
 
     views: ClassVar[int] = 1  # files a sample
 
@@ -227,98 +215,40 @@ class Samples:
 
 
 class Images(Samples):
-    """Images with a target each: a label, or an image of its own.
+    """Image files with a target each: a label, or an image of its own.
 
     parts    those with transforms of their own, each once
-    files    of all parts; None for images in memory
-    pixels   of each part, and
-    labels   [images] int64 of all parts; () and None for files
+    files    of all parts
     foreign  share of the dataset's samples whose files only Pillow reads
     """
 
     def __init__(self, root: Node, leaves: Sequence[Node]) -> None:
         super().__init__(root, leaves)
-        if not root.any_integer:
-            self.takes = {int, np.int64}
         (column,) = root.columns
-        self.parts: tuple[Part | PixelPart, ...] = column.pieces
-        if len({(part.tensors, *(each.kind for each in part.beside)) for part in self.parts if len(part)}) > 1:
-            raise parts_differ()
+        self.parts: tuple[Part, ...] = column.pieces
         self.index = column.index
-        self.files: Files | None = None
-        self.pixels: tuple[Pixels, ...] = ()
-        self.labels: NDArray[np.int64] | None = None
-        if issubclass(column.spec, PixelPart):
-            self.pixels = tuple(part.pixels for part in column.pieces)
-            self.labels = np.concatenate([part.labels for part in column.pieces])
-            self.foreign = 0.0
-        else:
-            self.files = Files.joined([part.files for part in column.pieces])
-            self.foreign = 1.0 - self.files.native_share(_files(self.index, column.pieces[0].views))
+        self.files = Files.joined([part.files for part in column.pieces])
+        self.foreign = 1.0 - self.files.native_share(_files(self.index, column.pieces[0].views))
         self._ends = list(itertools.accumulate(len(part) * part.views for part in self.parts))
 
-    @property
-    def in_memory(self) -> bool:
-        return self.labels is not None
-
-    @property
-    def pairs(self) -> bool:
-        """True if all samples are (image, label or target image), and labels of type int."""
-        return all(part.pairs for part in self.parts)
-
-    @property
-    def by_python(self) -> bool:
-        return bool(self.parts[0].beside)
-
-    def put_together(
-        self, columns: list[Any], rows: Indices, indices: Callable[[], Sequence[Any]], ahead: dict[int, list[Any]]
-    ) -> list[Any]:
-        """Images and labels, and what torch puts together for each further field of a sample."""
-        return [*columns, *map(default_collate, self._beside(rows, indices))] if self.by_python else columns
-
-    def _beside(self, rows: Indices, indices: Callable[[], Sequence[Any]]) -> list[Any]:
-        first = self.parts[0]
-        found = [self._find(row * first.views) for row in rows.tolist()]
-        return [
-            each.batch(map(self.given, indices()))
-            if each.is_index
-            else each.batch(part.beside[number][at // first.views] for part, at in found)
-            for number, each in enumerate(first.beside)
-        ]
-
-    def hold(self) -> None:
-        for part in self.parts:
-            if isinstance(part, PixelPart):
-                hold(part.pixels.array)
-
-    def _find(self, row: int) -> tuple[Part | PixelPart, int]:
+    def _find(self, row: int) -> tuple[Part, int]:
         number = bisect.bisect_right(self._ends, row)
         part = self.parts[number]
         return part, row - self._ends[number] + len(part) * part.views
 
     def name(self, row: int) -> Any:
-        """The path of a file, the place of an image in memory."""
+        """The path of a file."""
         part, at = self._find(row)
-        return part.path(at) if isinstance(part, Part) else f"image {at}"
+        return part.path(at)
 
     def load(self, row: int) -> Any:
         """The image of a file by Pillow, RGB; a target's in its own mode."""
         part, at = self._find(row)
-        assert isinstance(part, Part)
         return part.open(at)
 
     def alone(self, row: int, image: Any) -> Any:
         """The image of a sample that is in no batch, with the strides that it has there."""
         return image.as_strided(image.shape, self._find(row)[0].lowered.pixel) if image[0].numel() == 1 else image
-
-    def is_own(self, row: int) -> bool:
-        """True if a file is opened by code of the user's."""
-        part, _ = self._find(row)
-        return isinstance(part, Part) and part.own
-
-    def sample(self, row: int) -> int:
-        """Which sample a file is of."""
-        return row // self.parts[0].views
 
 
 def _files(index: Indices | None, views: int) -> Indices | None:

@@ -12,6 +12,7 @@ holds all 256 bytes.
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import hashlib
 import json
@@ -988,6 +989,17 @@ def _table(tail: tuple[Any, ...], channels: int, form: Form) -> Table:
     if type(torch.stack([table.sample])) is not torch.Tensor:
         raise TransformRefusal(names, f"a batch of {_path(type(table.sample))} is not a plain tensor", "TENSOR_STEPS")
     return table
+
+
+def known_table(tail: Sequence[Any], channels: int) -> Table | None:
+    """What torchvision's own transforms make of every byte of a PIL image; None where others are among them, or it is
+    none."""
+    try:
+        if tail and all(type(each) in _operations() for each in tail):
+            return copy.copy(_table(tuple(tail), channels, Form(channels)))
+    except RefusalError:
+        pass
+    return None
 
 
 def _key(value: Any, name: str) -> Any:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,42 +11,9 @@ from numpy.typing import NDArray
 
 from ...refusal import SourceRefusal
 from ...rows import Array, Pixels
-from ...transforms.lowered import Lowered
-from ..beside import Beside
 from ..tree import Indices
 from .sequences import Listed, Sequences, why_not_sequences
 from .tensors import Tensor, layout_of
-
-
-@dataclass(frozen=True, eq=False)
-class PixelPart:
-    """Images in memory that share a transform: those of one dataset.
-
-    labels  [images] int64
-    beside  the fields of a sample from the third on
-    pairs   a sample is (image, label), and the label of type int
-    tensors  labels are tensors
-    """
-
-    dataset: Any
-    pixels: Pixels
-    labels: NDArray[np.int64]
-    lowered: Lowered
-    beside: tuple[Beside, ...] = ()
-    pairs: bool = True
-    tensors: bool = False
-
-    views: ClassVar[int] = 1  # images a sample
-
-    def __len__(self) -> int:
-        return len(self.pixels.array)
-
-
-@dataclass(frozen=True, eq=False)
-class PixelPairPart(PixelPart):
-    """Images in memory of which each is transformed twice: the second is called its target. labels do not count."""
-
-    views: ClassVar[int] = 2
 
 
 class Block:

@@ -8,7 +8,6 @@ vectors.py   values that are arrays or tensors
 bases.py     what it takes items of; by
 integers.py  which numbers
 ahead.py     other values, for each index
-opened.py    a class that opens an image file, or takes an image out of an array, and transforms it
 kept.py      a class whose samples its own code makes, each once
 pure.py      functions that are called as they are
 """

@@ -163,13 +163,19 @@ class OwnCode(Code):
         self._of_tensor = False
         try:
             self.reading = self._reading()
-            _check_installed(self.reading.imports)
+            self._check_imports(self.reading.imports)
         except UnreadableError as error:
             raise self.unread(error) from None
 
     def _reading(self) -> Reading:
         reader = Reader(self._decide, self._callee, self.means, keeps=self._keeps, told=self.told)
         return reader.read(self._function, self.arguments)
+
+    def _check_imports(self, modules: tuple[str, ...]) -> None:
+        """Raises UnreadableError for a module that code imports, whether or not it uses it, and that is not there."""
+        for package in {module.partition(".")[0] for module in modules}.difference(sys.modules):
+            if find_spec(package) is None:
+                raise UnreadableError(f"imports {package}, which is not installed")
 
     def _keeps(self, attribute: Attribute, value: Expression) -> bool:
         """Whether a value that the code sets an attribute of the dataset to is a file that it opens for reading, an
@@ -608,13 +614,6 @@ def is_left(function: FunctionType) -> bool:
     """Whether a function is known by what it is, and not read through."""
     module = str(function.__globals__.get("__name__"))
     return is_of_library(module) and not _READ_THROUGH & {module, module.partition(".")[0]}
-
-
-def _check_installed(modules: tuple[str, ...]) -> None:
-    """Raises UnreadableError for a module that code imports, whether or not it uses it, and that is not there."""
-    for package in {module.partition(".")[0] for module in modules}.difference(sys.modules):
-        if find_spec(package) is None:
-            raise UnreadableError(f"imports {package}, which is not installed")
 
 
 def _is_of_datasets(function: FunctionType) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,7 +14,9 @@ import numpy as np
 import torch
 
 from ....adapters.python import caught_warnings
-from ...bytecode import Attribute, Call, Display, Entered, Expression, Item, UnreadableError
+from ...bytecode import Attribute, Call, Display, Entered, Expression, Item, Part, UnreadableError, parts_of
+from ...needs import decoders
+from ...paths import Member, Object
 from ...trust.originals import behind, is_original
 from ..own.code import Code, OwnCode
 from . import fetched
@@ -61,6 +64,12 @@ def makes_image(called: Any) -> bool:
         return is_original(called, "PIL", "goloader")
     by_torchvision = getattr(utils, "_Image_fromarray", None)
     return called is by_torchvision and is_original(called, "torchvision")
+
+
+def opens_images(own: OwnCode) -> bool:
+    """Whether a `__getitem__` opens an image file, or makes an image of an array, whatever it does with it."""
+    calls = (own.if_seen(part.function) for part in parts_of(own.reading.result) if isinstance(part, Call))
+    return any(opens(called) or makes_image(called) for called in calls)
 
 
 def converts_arrays(called: Any) -> bool:
@@ -134,18 +143,20 @@ def encoded_path(own: OwnCode, buffer: Expression) -> Expression | None:
 
 @dataclass(frozen=True)
 class Row:
-    """An item of an array or a tensor, as code has it.
+    """An item of an array, a tensor or a list of tensors, as code has it.
 
-    place  the item
-    kind   np.ndarray or torch.Tensor
-    shape  of the array's rows, or that which code gives them
-    order  which dimensions of these its own are
+    place   the item
+    kind    np.ndarray or torch.Tensor
+    shape   of the array's rows, or that which code gives them
+    order   which dimensions of these its own are
+    within  which part of the item it is
     """
 
     place: Item
     kind: type
     shape: tuple[int, ...]
     order: tuple[int, ...]
+    within: tuple[int, ...] = ()
 
     @property
     def extents(self) -> tuple[int, ...]:
@@ -195,6 +206,14 @@ def row_of(own: OwnCode, of: Expression) -> Row:
             array = own.value(place)
             if type(array) in (np.ndarray, torch.Tensor) and array.ndim > 1:
                 return Row(of, type(array), tuple(array.shape[1:]), tuple(range(array.ndim - 1)))
+            if type(array) is list and array and type(array[0]) is torch.Tensor:
+                return Row(of, torch.Tensor, tuple(array[0].shape), tuple(range(array[0].ndim)))
+        case Part(owner=Item(owner=place) as item, number=number):
+            listed = own.value(place)
+            first: Any = listed[0] if type(listed) is list and listed else None
+            if type(first) in (list, tuple) and 0 <= number < len(first) and type(first[number]) is torch.Tensor:
+                shape = tuple(first[number].shape)
+                return Row(item, torch.Tensor, shape, tuple(range(len(shape))), (number,))
         case Call(function=function, arguments=(inner, order), options=()) if own.if_seen(function) is np.transpose:
             own.means(function)
             return _row_by(own, inner, "transpose", (order,), of)
@@ -258,3 +277,32 @@ def warns_of(function: Any, mode: str) -> bool:
     with caught_warnings() as caught:
         function(np.zeros((1, 1) if mode == "L" else (1, 1, 3), np.uint8), mode=mode)
     return bool(caught)
+
+
+# The modes of PNG files with one 8-bit plane, by colour type and bits.
+_MODES = {(0, 2): "L", (0, 4): "L", (0, 8): "L", (3, 1): "P", (3, 2): "P", (3, 4): "P", (3, 8): "P"}
+_PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR"
+
+# Of what no mode can be told.
+UNREADABLE = ("", False)
+
+
+def mode_of(path: Any) -> tuple[str, bool]:
+    """Pillow's mode of a file, and whether the core reads it; ("", False) for one that cannot be read."""
+    from PIL import Image
+
+    try:
+        if type(path) in (Object, Member):
+            with Image.open(io.BytesIO(path.read())) as image:
+                return str(image.mode), str(image.format).lower() in decoders()
+        number = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            head = os.pread(number, len(_PNG) + 13, 0)
+        finally:
+            os.close(number)
+        if head.startswith(_PNG) and (head[25], head[24]) in _MODES:
+            return _MODES[head[25], head[24]], True
+        with Image.open(path) as image:
+            return str(image.mode), str(image.format).lower() in decoders()
+    except Exception:  # whatever it is, the dataset raises it
+        return UNREADABLE

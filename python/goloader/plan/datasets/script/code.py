@@ -51,7 +51,7 @@ from ...bytecode import (
 from ...trust.look import hiding, in_class, is_a
 from ...trust.originals import is_original, module_of
 from ...trust.watch import has_global_hooks, has_hooks
-from ..own.code import ERRORS, OwnCode, is_left, is_plain, length_of
+from ..own.code import ERRORS, OwnCode, is_left, is_of_library, is_plain, length_of
 from ..own.columns import Columns
 from ..own.pure import Pure
 from ..reads.images import converts_arrays, is_row, makes_image, reads_image
@@ -114,6 +114,12 @@ class ScriptCode(OwnCode):
         # What expressions stand for, while that is not to change.
         self._values: dict[Expression, tuple[Any, Any]] | None = {}
         super().__init__(dataset)
+
+    def _check_imports(self, modules: tuple[str, ...]) -> None:
+        super()._check_imports(modules)
+        for name in modules:
+            if name not in sys.modules and not is_of_library(name):  # whose module may draw as it is imported
+                raise UnreadableError(f"imports {name}, which is not imported yet")
 
     def unchanged(self, dataset: Any) -> bool:
         before = self._values

@@ -892,6 +892,7 @@ class Compiler:
             "slots": len(self.states),
             "noises": self.noises,
             "apart": False,
+            "followed": False,
             "images": self._images,
             "numbers": self._registers,
             "vectors": [{"type": kind, "count": count} for kind, count in self._vectors],
@@ -925,7 +926,7 @@ class Compiler:
     def reckons(self) -> bool:
         """Whether the index is more than a place in lists, or given as it is: then its type matters."""
         return (
-            self.own.looks_at_index
+            self.own.asks_index
             or any(columns.reckons for columns in self._ahead.values())
             or (self.crops is not None and self.crops.reckons)
             or any(each == ["index"] for each in flat([*self._first, *self.body]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -24,7 +23,7 @@ from ...bytecode import (
 from ...refusal import RefusalError
 from ...structure import Structure
 from ...transforms.tables import Table, run_tail
-from ...transforms.torchvision import numbers_of
+from ...transforms.torchvision import known_table, numbers_of
 from ..computed.made import Made, made_of
 from ..own import vectors
 from ..own.code import ERRORS
@@ -32,7 +31,7 @@ from ..own.columns import Columns
 from .apart import MadeApart, is_new, made_apart
 from .images import noise
 from .images.making import stacked_images
-from .images.picture import Applied, Picture
+from .images.picture import Applied, Picture, Tail
 from .images.stack import Stack
 from .numbers import arithmetic
 from .numbers.arithmetic import INDEX, Number
@@ -229,22 +228,26 @@ def table_of(c: Compiler, picture: Picture) -> tuple[Table, bool]:
     if picture.made().ndim == 2:
         tails = tuple((*each, _with_channel) for each in tails)
 
-    def run(begin: Callable[[Any], Any]) -> Table:
-        table, *others = [run_tail(each, picture.channels, names, begin, proved=c.proved) for each in tails]
+    def each_table(of: Picture, tail: Tail) -> Table:
+        known = known_table(tail, of.channels) if of.mode != "P" and not of.reverse else None
+        return known or run_tail(tail, of.channels, names, of.begin, proved=c.proved)
+
+    def run(of: Picture) -> Table:
+        table, *others = [each_table(of, each) for each in tails]
         if any((each.dtype, each.channels) != (table.dtype, table.channels) for each in others):
             raise UnreadableError("sets rectangles to numbers of another type")
         table.data = b"".join(each.data for each in (table, *others))
-        if picture.resized is not None:
-            done, behind = picture.tail[: picture.resized], picture.tail[picture.resized :]
-            table.data += numbers_of(table, run_tail(done, picture.channels, names, begin), behind)
+        if of.resized is not None:
+            done, behind = of.tail[: of.resized], of.tail[of.resized :]
+            table.data += numbers_of(table, each_table(of, done), behind)
         return table
 
     try:
-        return run(picture.begin), False
+        return run(picture), False
     except RefusalError:
         if picture.mode != "RGB" or picture.form in ("resized", "numbers"):
             raise
-        return run(replace(picture, reverse=True).begin), True
+        return run(replace(picture, reverse=True)), True
 
 
 def reversed_of(c: Compiler, picture: Picture) -> Picture:

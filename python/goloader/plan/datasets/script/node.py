@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch.utils.data import default_convert
 
 from ...bytecode import Call, Display, Expression, Index, Item, Mapping, UnreadableError
-from ...collates.collation import as_in_worker
+from ...collates.collation import as_in_worker, collates_plainly
 from ...paths import Files, Member, Object
 from ...refusal import Refusal, RefusalError, SourceRefusal, granted
 from ...rows import Field, Pixels
@@ -26,16 +27,15 @@ from ...structure import filled, leaves, renumbered
 from ...trust.calls import check_calls
 from ...trust.watch import Watch
 from ..beside import Beside
+from ..computed.made import Made
 from ..known.image_folders import open_member, open_rgb
-from ..known.pictures import Block
-from ..known.tensors import layout_of
+from ..known.pictures import Block, PixelList
 from ..own import vectors
 from ..own.code import ERRORS, length_of
-from ..own.columns import Columns, TensorItem
-from ..own.opened import check_alike
+from ..own.columns import VALUES, Columns, TensorItem
 from ..own.pure import looks_up_index
 from ..own.sources import PATHS, Sources
-from ..samples import Samples, hold_all, versions_of
+from ..samples import Samples, hold, hold_all, versions_of
 from ..tree import Column, Indices, Node, alike, name_of
 from .apart import MadeApart, check_seconds, kept, like
 from .code import ScriptCode
@@ -96,15 +96,23 @@ class ScriptPart:
         """Whether images of a batch may differ in size: behind all else the core gives heights and widths then."""
         return bool(self.script["apart"])
 
+    @property
+    def followed(self) -> bool:
+        """Whether a collate_fn draws from workers' generators between batches."""
+        return bool(self.script["followed"])
+
+    def told(self, **more: bool) -> ScriptPart:
+        """The same, of which the core is told more."""
+        return replace(self, script=self.script | more)
+
 
 class Scripted(Node):
     """A dataset whose code is a script."""
 
-    negatives = False
-
     def __init__(self, own: ScriptCode) -> None:
         self.dataset = own.dataset
         self.own, compiler = own, _compiled(own)
+        self._in_memory: Block | PixelList | None = None
         try:
             self._make(compiler)
         except UnreadableError as error:
@@ -118,7 +126,10 @@ class Scripted(Node):
         self._were = self._sizes()
         self.reckons = compiler.reckons
         self.gives_index = any(each.is_index for each in compiler.given)
-        self.any_integer = looks_up_index(self.dataset) or not (self.reckons or self.gives_index)
+        self.any_integer = looks_up_index(self.dataset) or not self.reckons
+        taken: list[Any] = [*compiler.opened, *compiler.given]
+        columns = [*(each.columns for each in taken if each.columns is not None), *own.asked]
+        self.negatives = compiler.crops is None and not self.reckons and all(each.negatives for each in columns)
         own.settle()
         drawn = " with what it draws" if self.part.generators else ""
         self.note = f"its code is read from its bytecode, and runs in Go{drawn}"
@@ -151,8 +162,8 @@ class Scripted(Node):
         pixels = None
         for opened in compiler.opened:
             if opened.columns is None:
-                data = own.value(opened.path)
-                pixels = Block(name_of(own.dataset), data, type(data), opened.axes, opened.shape).pixels
+                self._in_memory = self._images(opened)
+                pixels = self._in_memory.pixels
             key = opened.path
             if key not in lists:
                 lists[key] = len(counts)
@@ -162,7 +173,7 @@ class Scripted(Node):
             of_files.append(lists[key])
             if opened.columns is None and opened.row.json == ["index"]:
                 lengths.append(counts[lists[key]])
-        ways = {(each.axes, each.shape) for each in compiler.opened}
+        ways = {(each.axes, each.shape, each.within) for each in compiler.opened}
         if pixels is not None and (paths or len(lists) > 1 or len(ways) > 1):
             raise UnreadableError("takes images of several places")
         if len(set(lengths)) > 1:
@@ -231,6 +242,7 @@ class Scripted(Node):
             return (
                 (stands or self.own.goes_the_same_way(at))
                 and (compiler.crops is None or compiler.crops.stands(at, None))
+                and self._same_images(at)
                 and all(alike(self.own.value(of), was) for of, was in compiler.copies)
                 and all(len(self.own.value(of)) == length for of, length in compiler.lengths)
                 and all(made_of.stands() or each.work_out(range(each.length)) for each, made_of in self._asides)
@@ -241,10 +253,27 @@ class Scripted(Node):
             return False
 
     def _sizes(self) -> list[Any]:
-        """Of what paths and values do not say: arrays, the dataset where nothing else does, and settings."""
-        arrays = [layout_of(self.own.value(each.path)) for each in self._kept.opened if each.columns is None]
+        """Of what paths and values do not say: the dataset where nothing else does, and settings."""
         lengths = [] if self._measured else [length_of(self.dataset)]
-        return arrays + lengths + [each() for each in self._kept.settings]
+        return lengths + [each() for each in self._kept.settings]
+
+    def _images(self, opened: Opened) -> Block | PixelList:
+        """The images of an array, or of a list. Raises RefusalError."""
+        name, data = name_of(self.dataset), self.own.value(opened.path)
+        if type(data) is not list:
+            return Block(name, data, type(data), opened.axes, opened.shape)
+        images = PixelList(name, data, opened.within)
+        if opened.axes != "nyx" or opened.shape != images.pixels.size:
+            raise UnreadableError(f"makes images of {opened.path} otherwise", opened.path)
+        return images
+
+    def _same_images(self, at: Indices | None) -> bool:
+        """Whether images in memory are those that they were."""
+        opened = self._kept.opened[0] if self._in_memory is not None else None
+        if opened is None or self._in_memory is None:
+            return True
+        rows = at if opened.row.json == ["index"] else None
+        return self._in_memory.unchanged(self.own.value(opened.path), rows)
 
     def _same(self, at: Indices | None, stands: bool) -> bool:
         """Whether paths and values are those that they were; `stands`: what those of the index are made of is."""
@@ -370,8 +399,23 @@ def _checked(given: Given, rows: Any) -> Sequence[Any]:
     if vectors.are_rows(values):
         vectors.check_collated(values)
     elif given.made is None and not vectors.are_ragged(values):
-        check_alike(given.values[0], values)
+        _check_alike(given.values[0], values)
     return values
+
+
+def _check_alike(expression: Expression, values: Sequence[Any]) -> None:
+    """Raises UnreadableError unless torch puts any of these values together without an error."""
+    kinds = set(map(type, values))
+    for kind in kinds - {*VALUES}:
+        raise UnreadableError(f"gives a {kind.__qualname__}", expression)
+    if len(kinds) > 1:
+        raise UnreadableError(
+            f"gives values of types {', '.join(sorted(kind.__name__ for kind in kinds))} in one place", expression
+        )
+    if int in kinds and not -(2**63) <= min(values) <= max(values) < 2**63:
+        raise UnreadableError("gives numbers that do not fit an int64", expression)
+    if np.int64 in kinds and not collates_plainly(np.int64()):
+        raise UnreadableError("gives numbers of numpy, for which default_collate_fn_map was changed", expression)
 
 
 def _beside(given: Given, row: int | None, length: int) -> Beside | None:
@@ -384,11 +428,25 @@ def _beside(given: Given, row: int | None, length: int) -> Beside | None:
     if given.columns is not None:
         values = _checked(given, range(given.columns.length))
     made = given.made
+    labels = _labels(given, values)
     if made is None:
-        return Beside(values, given.batch)
+        return Beside(values, given.batch, labels=labels)
     if isinstance(made, MadeApart):
         values = [tuple(map(kept, each)) for each in values]
-    return Beside(values, given.batch, lambda numbers: made.make(iter(numbers)))
+    return Beside(values, given.batch, lambda numbers: made.make(iter(numbers)), labels=labels)
+
+
+# What torch puts together to an int64 tensor.
+_LABELS = {int, np.int64, TensorItem}
+
+
+def _labels(given: Given, values: Sequence[Any]) -> NDArray[np.int64] | None:
+    """Values that torch puts together as it does labels of type int; None for others."""
+    if isinstance(given.made, Made) and given.made.label:
+        values = [value for (value,) in values]
+    elif given.made is not None or vectors.are_rows(values):
+        return None
+    return np.array(values, np.int64) if set(map(type, values)) <= _LABELS else None
 
 
 def _sample(given: Expression, numbers: Iterator[int]) -> Any:
@@ -466,6 +524,7 @@ class Scripts(Samples):
     """Samples that the core makes by a script.
 
     part   what it makes them of
+    foreign  share of the files that only Pillow reads
     apart  a collate_fn gets samples: of what Python puts together there are the values of each
     """
 
@@ -484,12 +543,20 @@ class Scripts(Samples):
         of = {id(leaf.part): leaf for leaf in leaves if isinstance(leaf, Scripted)}
         own, *others = (of[id(part)] for part in self.parts)
         self.part = joined(own, others) if others else own.part
+        self.foreign = 0.0 if self.part.files is None else self.part.files.foreign_share
         self._begins = np.cumsum([0, *map(len, self.parts)])[:-1]
         self._number_columns, self._own, self._pictures = own.rows, own.own, own.pictures
         # By the number of what is given, what gives it, by the row, where a collate_fn may change the dataset by it.
         self._parts: dict[int, Callable[[int], Any]] = {}
         if any(each.reckons for each in (own, *others)):
             self.takes = {int, np.int64}
+        # Labels of all samples, by the number of what is given.
+        self._labels: dict[int, NDArray[np.int64]] = {}
+        for number, row in enumerate(own.rows):
+            besides = [part.given[number][1] for part in self.parts]
+            labels = [each.labels for each in besides if each is not None and each.labels is not None]
+            if len(labels) == len(besides) and (row is None or not others):
+                self._labels[number] = np.concatenate(labels)
         self.index = column.index
         self.tried = True
         # Of which samples it was tried what is made of them as they are handed out.
@@ -500,6 +567,8 @@ class Scripts(Samples):
 
     def hold(self) -> None:
         hold_all(self.part.fields)
+        for each in self.pixels:
+            hold(each.array)
 
     @property
     def made_apart(self) -> dict[int, MadeApart]:
@@ -566,7 +635,7 @@ class Scripts(Samples):
 
     @property
     def by_python(self) -> bool:
-        return any(beside is not None for _, beside in self.part.given)
+        return any(beside is not None and n not in self._labels for n, (_, beside) in enumerate(self.part.given))
 
     def put_together(
         self, columns: list[Any], rows: Indices, indices: Callable[[], Sequence[Any]], ahead: dict[int, list[Any]]
@@ -605,6 +674,9 @@ class Scripts(Samples):
             elif beside.is_index:
                 values: Iterator[Any] = map(self.given, indices())
                 made.append(list(values) if self.apart else default_collate(beside.batch(values)))
+            elif n in self._labels and not self.apart:
+                chosen = rows if column is None else numbers[column].numpy()
+                made.append(torch.from_numpy(self._labels[n].take(chosen)))
             else:
                 at = rows.tolist() if column is None else numbers[column].tolist()
                 if n in self._parts:
@@ -642,7 +714,11 @@ class Scripts(Samples):
         self._check_memory(why, [*leaves(self.structure)], sent=sent, changes=changes)
         self.apart = True
         if not part.fields and any(size is None for _, _, size, _ in part.images):
-            self.part = replace(part, script=part.script | {"apart": True})
+            self.part = part.told(apart=True)
+
+    def follow(self) -> None:
+        """A collate_fn goes on with batches in a worker's place."""
+        self.part, self.parts = self.part.told(followed=True), tuple(each.told(followed=True) for each in self.parts)
 
     def check_listed(self, why: Refusal, fields: Sequence[int], *, sent: bool) -> None:
         """The same of fields of which a collate_fn that was compiled makes lists. Raises RefusalError."""

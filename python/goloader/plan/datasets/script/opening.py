@@ -13,10 +13,9 @@ import numpy as np
 import torch
 
 from ...bytecode import Call, Entered, Expression, UnreadableError, parts_of
-from ..known.masks import mode_of
 from ..own.columns import Columns
 from ..reads.databases import Transaction
-from ..reads.images import Row, array_of, content_path, encoded_path
+from ..reads.images import Row, array_of, content_path, encoded_path, mode_of
 from ..reads.images import row_of as row_in_array
 from ..reads.readers import ArrayReader, TensorReader, as_tensor, calls_of, takes, way_of
 from .images import arrays
@@ -36,8 +35,9 @@ class Opened:
     """A file that a sample opens, or an image of an array that it takes.
 
     columns  says the path of each row, or None for an array
-    path     the expression of the path, with the row as its index; of an array the one of the array
+    path     the expression of the path, with the row as its index; of an array, or a list of tensors, the one of that
     row      which row it is
+    within   which part of a list's item
     mode     of the image as code gets it
     axes     of the array, "" for files; and
     shape    of one row as an image
@@ -53,6 +53,7 @@ class Opened:
     shape: tuple[int, ...] = ()
     plain: bool = False
     reader: str = ""
+    within: tuple[int, ...] = ()
 
 
 def open_file(c: Compiler, path: Expression, called: Any) -> Picture:
@@ -206,6 +207,8 @@ def as_array(c: Compiler, of: Expression) -> Picture:
         made = made.then(Applied("squeeze", (0,)))
     c.known[id(of)] = of, made
     array = c.own.value(row.place.owner)
+    if type(array) is list:
+        raise UnreadableError(f"makes images of {of}", of)
     forward = type(array) is torch.Tensor or min(array.strides[1:]) >= 0
     c.memory.put(of, UNWRITABLE._replace(forward=forward))
     return made
@@ -217,4 +220,4 @@ def _of_row(c: Compiler, of: Expression, row: Row, axes: str, mode: str) -> Pict
         raise UnreadableError(f"takes rows by {row.place.key}", row.place)
     c.own.means(row.place.owner)
     c.account(of)
-    return _add(c, Opened(None, row.place.owner, number, mode, axes, row.shape))
+    return _add(c, Opened(None, row.place.owner, number, mode, axes, row.shape, within=row.within))

@@ -136,10 +136,13 @@ def _noise(c: Compiler, image: Picture, example: torch.Tensor, by: str, call: Ex
 
 
 def moves(form: str, step: dict[str, Any]) -> bool:
-    """Whether what a step stands for may leave an array or a tensor in another order in memory: torch flips into a
-    tensor of the same one."""
-    flips = step in FLIPS or step["op"] in ("random_horizontal_flip", "random_vertical_flip")
-    return step["op"] not in ("patch_to", "arithmetic_to") and not (flips and form == "tensor")
+    """Whether what a step stands for may leave an array or a tensor in another order in memory: torch flips, and
+    torchvision erases, into a tensor of the same one."""
+    if step["op"] == "over_numbers":
+        step, form = step["transform"], "tensor"
+    ops = ("random_horizontal_flip", "random_vertical_flip", "random_erasing")
+    same = form == "tensor" and (step in FLIPS or step["op"] in ops)
+    return step["op"] not in ("arithmetic_to", "patch_to", "to_numbers") and not same
 
 
 # Arithmetic
