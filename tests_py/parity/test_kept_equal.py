@@ -69,6 +69,18 @@ class Table(Base):
         return np.array([row["a"], row["b"]], dtype=np.float32) * SCALE, [np.float32(self.df["a"].mean()), row["name"]]
 
 
+class Columns(Base):
+    """Columns of a table as pandas gives them, and as numpy has them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names, self.objects = self.df["name"].values, np.array(self.texts, object)
+
+    def __getitem__(self, i: int) -> Any:
+        words = [*self.names[i].split(), *self.objects[i].split()]
+        return torch.tensor([self.vocab.get(word, 0) for word in words][:4]), str(self.names[i])
+
+
 class OneHot(Base):
     def __getitem__(self, i: int) -> Any:
         onehot = torch.zeros(8)
@@ -91,6 +103,7 @@ KINDS: dict[str, tuple[type[Base], dict[str, Any]]] = {
     "standardised": (Standardised, {}),
     "padded": (Padded, {}),
     "table": (Table, {}),
+    "columns": (Columns, {}),
     "one hot": (OneHot, {}),
     "ragged": (Ragged, {"collate_fn": lambda: padded}),
 }
@@ -142,6 +155,18 @@ def test_what_is_refused_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> N
         assert len(looks) == 1
 
 
+def test_what_is_refused_is_not_looked_at_in_each_epoch_that_changes_an_attribute(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks, made = [], planner.make
+    monkeypatch.setattr(planner, "make", lambda loader: looks.append(loader) or made(loader))  # type: ignore[func-returns-value]
+    loader: Any = goloader.DataLoader(NoneAtTimes(), num_workers=1)
+    for epoch in range(9):
+        loader.dataset.epoch = epoch
+        iter(loader)
+    assert len(looks) == 4
+
+
 class ChangesIt(data.Sampler[int]):
     """Changes its dataset as it is asked for indices, when torch's workers have theirs."""
 
@@ -174,6 +199,8 @@ CHANGES: dict[str, tuple[type[Base], Callable[[Any], Any]]] = {
     "a list's item": (Padded, set_item),
     "a dict's item": (Padded, lambda dataset: dataset.vocab.update(a=77)),
     "a table's cell": (Table, lambda dataset: dataset.df.__setitem__("a", dataset.df["a"] + 1)),
+    "a column's item": (Columns, lambda dataset: dataset.names.__setitem__(3, "a bb c dd")),
+    "an array's object": (Columns, lambda dataset: dataset.objects.__setitem__(0, "a bb c dd")),
     "a table's item, in place": (Table, lambda dataset: dataset.df.iloc.__setitem__((4, 0), -3.0)),
     "a global variable": (Table, lambda dataset: globals().__setitem__("SCALE", 5.0)),
     "the length": (Padded, lambda dataset: dataset.texts.append("a")),

@@ -39,7 +39,7 @@ _FORKED = Refusal(
 # Kept beside the loaders, so that these pickle and copy as torch's do.
 _plans: Beside[DataLoader[Any], Plan] = Beside()
 # Beside the datasets, where that may be: some programs make a loader anew for each epoch.
-_refusals: Notes[Any, dict[tuple[Any, ...], Refusal]] = Notes()
+_refusals: Notes[Any, dict[tuple[Any, ...], dict[tuple[Any, ...], Refusal]]] = Notes()
 _cores: Beside[DataLoader[Any], Core] = Beside()
 _announced: Beside[DataLoader[Any], bool] = Beside()
 _logged: Beside[DataLoader[Any], str] = Beside()
@@ -51,8 +51,9 @@ _STANDING = frozenset(
 )
 
 _weakly = vars(type)["__weakrefoffset__"].__get__
-# So many of one dataset's: of a loader for training and one for validation, say.
-_STANDING_MAX = 8
+# So many of one dataset's: of a loader for training and one for validation, say. Of one loader, after which nobody
+# looks again: an attribute of its dataset is another object in each epoch, as one that counts them.
+_STANDING_MAX, _LOOKS_MAX = 8, 4
 _SAMPLERS = frozenset(("sampler", "batch_sampler"))
 # Attributes of a loader that no refusal goes by.
 _OF_ITERATORS = frozenset(("_iterator", "_book", "_IterableDataset_len_called", NAME))
@@ -64,8 +65,10 @@ announcing = False
 def decide(loader: DataLoader[Any]) -> Plan | Refusal:
     """The plan of a loader, made anew if the loader or its dataset changed since the last epoch."""
     owner, state = _owner(loader), _state(loader)
+    attributes = tuple(map(id, look.attributes(loader.dataset)))
     known = _refusals.get(owner)
-    standing = None if known is None else known.get(state)
+    were = {} if known is None else known.get(state, {})
+    standing = were.get(attributes) or (next(reversed(were.values())) if len(were) >= _LOOKS_MAX else None)
     decision = _decided(loader, standing)
     if isinstance(decision, Plan):
         _plans[loader] = decision
@@ -74,7 +77,7 @@ def decide(loader: DataLoader[Any]) -> Plan | Refusal:
     if standing is None and decision.code in _STANDING:
         if known is None or len(known) >= _STANDING_MAX:
             known = _refusals[owner] = {}
-        known[state] = decision
+        known.setdefault(state, {})[attributes] = decision
     if loader in _cores and _native.available() and _recipes_refused(loader) is not None:
         _told.stopped(decision)
     return decision
@@ -117,7 +120,7 @@ def _owner(loader: DataLoader[Any]) -> Any:
 
 
 def _state(loader: DataLoader[Any]) -> tuple[Any, ...]:
-    """What a refusal goes by: which objects the attributes of a loader and of its dataset are.
+    """What a refusal goes by, beside its dataset's attributes: which objects the attributes of a loader are.
 
     Of a sampler only its class: each loader has its own.
     """
@@ -126,7 +129,7 @@ def _state(loader: DataLoader[Any]) -> tuple[Any, ...]:
         for name, each in look.own(loader).items()
         if name not in _OF_ITERATORS
     )
-    return type(loader), *given, *map(id, look.attributes(loader.dataset))
+    return type(loader), *given
 
 
 def _no_library(why: str) -> Refusal:

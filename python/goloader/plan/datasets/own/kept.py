@@ -47,7 +47,7 @@ from . import tokenizers
 from .bases import PYTHON, why_not_collated
 from .code import getitem_of, length_of
 from .pure import Pure, looks_up_index
-from .sources import FIXED, is_table
+from .sources import FIXED, is_table, is_texts
 
 # Further names of what looks at arrays, tensors, tables and paths, and gives others; no sums over many threads.
 _NAMES = {
@@ -94,7 +94,7 @@ class _Code(Pure):
     def __init__(self, dataset: Any, items_max: int) -> None:
         self._items_max = items_max
         pandas = sys.modules.get("pandas")
-        tables = () if pandas is None else (pandas.DataFrame, pandas.Series)
+        tables = () if pandas is None else (pandas.DataFrame, pandas.Series, pandas.api.extensions.ExtensionArray)
         self.known = (*Pure.known, PosixPath, *tables)
         self._bytes, self._dataset, self._kind = 0, dataset, type(dataset)
         self._tokenizers: list[tuple[Any, tuple[Any, ...]]] = []
@@ -136,7 +136,7 @@ class _Code(Pure):
 
     def _is_data(self, value: Any) -> bool:
         kind = type(value)
-        return kind in (np.ndarray, torch.Tensor, *_WHOLES) or kind in FIXED or is_table(value)
+        return kind in (np.ndarray, torch.Tensor, *_WHOLES) or kind in FIXED or is_table(value) or is_texts(value)
 
     def _check_data(self, value: Any, name: str) -> None:
         if self._count(value) > self._items_max or self._bytes > _BYTES_MAX:
@@ -145,6 +145,10 @@ class _Code(Pure):
     def _count(self, value: Any) -> int:
         """The items of some data. Raises UnreadableError for what is none."""
         kind = type(value)
+        if is_texts(value):
+            return 1
+        if kind is np.ndarray and value.dtype == object:
+            return self._count(value.ravel().tolist())
         if kind in (np.ndarray, torch.Tensor):
             if kind is torch.Tensor and (value.requires_grad or value.device.type != "cpu" or value.is_quantized):
                 raise UnreadableError("uses a tensor that is not plain")

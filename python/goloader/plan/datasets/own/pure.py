@@ -353,6 +353,8 @@ def looks_up_index(dataset: Any) -> bool:
     for at, (_, name) in enumerate(steps):
         if name != code.co_varnames[1]:
             continue
+        if at < 2:
+            return False
         (loads, whose), (_, attribute), _, (takes, _) = steps[at - 2 : at + 2]
         if not loads.startswith("LOAD_") or whose != _receiver(code) or takes != "BINARY_SUBSCR":
             return False

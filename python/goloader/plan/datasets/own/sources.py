@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from ....arrays.mapped import is_shared
 from ...bytecode import UnreadableError
@@ -51,6 +52,11 @@ def stand(value: Any) -> Stand | None:
     kind = type(value)
     if is_table(value):
         return _of_table(value)
+    if is_texts(value):
+        held = value.__arrow_array__()  # which cannot change: another one takes its place
+        return lambda now, at: now is value and now.__arrow_array__() is held
+    if kind is np.ndarray and value.dtype == object:
+        return _of_objects(value)
     if is_a(value, np.ndarray, torch.Tensor):
         return None if value.dtype == object or not value.ndim or is_shared(value) else _of_array(copied(value))
     if kind in FIXED or (kind is tuple and _is_fixed(value)):
@@ -197,6 +203,24 @@ def _of_array(was: Any) -> Stand:
         return alike(now, was) if at is None else alike(now[at], was[at])
 
     return stands
+
+
+def _of_objects(array: NDArray[np.object_]) -> Stand | None:
+    was = array.ravel().tolist()
+    if not {*map(type, was)} <= FIXED:
+        return None
+    like = array.dtype, array.shape
+
+    def stands(now: Any, at: Indices | None) -> bool:
+        return type(now) is np.ndarray and (now.dtype, now.shape) == like and all(map(is_, now.ravel().tolist(), was))
+
+    return stands
+
+
+def is_texts(value: Any) -> bool:
+    """Whether it is a column of texts, as pandas keeps them in Arrow's memory."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and type(value) is getattr(pandas.arrays, "ArrowStringArray", None)
 
 
 def is_table(value: Any) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from .... import transforms as T
 from ...bytecode import Call, Entered, Expression, UnreadableError, parts_of
 from ..own.columns import Columns
 from ..reads.databases import Transaction
@@ -54,6 +55,12 @@ class Opened:
     plain: bool = False
     reader: str = ""
     within: tuple[int, ...] = ()
+
+    @property
+    def size(self) -> T.Size | None:
+        """(height, width) of an array's images; files may differ."""
+        extents = dict(zip(self.axes[1:], self.shape, strict=True))
+        return (extents["y"], extents["x"]) if extents else None
 
 
 def open_file(c: Compiler, path: Expression, called: Any) -> Picture:
@@ -180,7 +187,7 @@ def _add(c: Compiler, opened: Opened) -> Picture:
     if c.into is not c.body:
         raise UnreadableError("opens images in a branch")
     c.opened.append(opened)
-    return Picture(len(c.opened) - 1, len(c.opened) - 1, opened.mode, plain=opened.plain)
+    return Picture(len(c.opened) - 1, len(c.opened) - 1, opened.mode, size=opened.size, plain=opened.plain)
 
 
 def of_array(c: Compiler, call: Call) -> Picture:
