@@ -553,8 +553,10 @@ func (r *Run) Follow(stream int, state []byte, each bool) (left int, err error) 
 	}
 	if state != nil {
 		st := &r.streams[stream]
-		var now generators
-		st.save(&now, allGenerators)
+		var now generators // no copy: those of the stream may just be drawn from
+		if st.others != nil {
+			now.others = make([]rng.MT19937, len(st.others))
+		}
 		if err := now.load(state); err != nil {
 			return 0, err
 		}
