@@ -48,8 +48,8 @@ REACHING = ("ASYNC", "DELETE_ATTR", "DELETE_GLOBAL", "IMPORT", "STORE_ATTR", "ST
 # What gives something of its own, whatever it is given; builtins that do; and methods that may give what they are of.
 MAKERS = {
     "array", "astype", "cat", "clone", "concatenate", "convert_tokens_to_ids", "copy", "default_collate", "empty",
-    "encode", "encode_plus", "findall", "full", "full_like", "item", "new_full", "new_ones", "new_tensor", "new_zeros",
-    "numel", "ones", "ones_like", "pad_sequence", "size", "split", "stack", "tensor", "zeros", "zeros_like",
+    "findall", "full", "full_like", "item", "new_full", "new_ones", "new_tensor", "new_zeros", "numel",
+    "ones", "ones_like", "pad_sequence", "size", "split", "stack", "tensor", "zeros", "zeros_like",
 }  # fmt: skip
 BUILTINS = {"dict", "float", "int", "len", "list"}
 SAME = {

@@ -41,7 +41,7 @@ from ...refusal import Refusal, RefusalError, SourceRefusal
 from ...rows import DIMENSIONS_MAX, Array
 from ...structure import Structure
 from ...trust import ending
-from ...trust.look import is_a, name_of, own
+from ...trust.look import has, is_a, name_of, own
 from ..tree import Column, Indices, Node
 from . import tokenizers
 from .bases import PYTHON, why_not_collated
@@ -99,8 +99,11 @@ class _Code(Pure):
         self._bytes, self._dataset, self._kind = 0, dataset, type(dataset)
         self._tokenizers: list[tuple[Any, tuple[Any, ...]]] = []
         self._function = getitem_of(dataset)
-        named = itertools.chain(own(dataset).items(), self._function.__globals__.items())
-        self.makers = frozenset(name for name, value in named if tokenizers.is_tokenizer(value))
+        named = [*own(dataset).items(), *self._function.__globals__.items()]
+        makers = {name for name, value in named if tokenizers.is_tokenizer(value)}
+        # Methods of tokenizers, unless code has something of its own by their names.
+        methods = {name for name in tokenizers.MAKERS if not has(dataset, name) and name not in dict(named)}
+        self.makers = frozenset(makers | methods if makers else makers)
         super().__init__(self._function, dataset)
         if not self._state.known:
             raise UnreadableError("goes by data that may change unseen")

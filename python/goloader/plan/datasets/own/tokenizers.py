@@ -22,6 +22,8 @@ NAMES = {
     "pad_token", "pad_token_id", "sep_token", "sep_token_id", "special_tokens_mask", "token_to_id", "token_type_ids",
     "tokenize", "tokens", "type_ids", "unk_token", "unk_token_id", "vocab_size", "word_ids",
 }  # fmt: skip
+# Methods that give something of their own.
+MAKERS = {"encode", "encode_plus"}
 # Methods of transformers' that these come to.
 _CALLED = (
     "__call__", "__getattr__", "__len__", "_batch_encode_plus", "_call_one", "_convert_encoding",
