@@ -315,7 +315,8 @@ class Files(Sequence[tuple[str, int]]):
     @property
     def foreign_share(self) -> float:
         """Share of files of which their extension says that only Pillow reads them."""
-        return self._share([each for each in _PILLOWS_EXTENSIONS if each not in _native_extensions()], none=0.0)
+        native = _native_extensions()
+        return self._share([each for each in _PILLOWS_EXTENSIONS if each not in native], none=0.0)
 
     def _share(self, extensions: Sequence[bytes], index: NDArray[np.int64] | None = None, *, none: float) -> float:
         """Share of samples whose file has one of these; `none` of no samples."""

@@ -102,8 +102,9 @@ class _Code(Pure):
         named = [*own(dataset).items(), *self._function.__globals__.items()]
         makers = {name for name, value in named if tokenizers.is_tokenizer(value)}
         # Methods of tokenizers, unless code has something of its own by their names.
-        methods = {name for name in tokenizers.MAKERS if not has(dataset, name) and name not in dict(named)}
-        self.makers = frozenset(makers | methods if makers else makers)
+        if makers:
+            makers |= {name for name in tokenizers.MAKERS.difference(dict(named)) if not has(dataset, name)}
+        self.makers = frozenset(makers)
         super().__init__(self._function, dataset)
         if not self._state.known:
             raise UnreadableError("goes by data that may change unseen")

@@ -269,9 +269,9 @@ class Scripted(Node):
 
     def _same_images(self, at: Indices | None) -> bool:
         """Whether images in memory are those that they were."""
-        opened = self._kept.opened[0] if self._in_memory is not None else None
-        if opened is None or self._in_memory is None:
+        if self._in_memory is None:
             return True
+        opened = self._kept.opened[0]  # all are of one place
         rows = at if opened.row.json == ["index"] else None
         return self._in_memory.unchanged(self.own.value(opened.path), rows)
 
